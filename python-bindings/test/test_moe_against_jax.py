@@ -13,6 +13,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="compares with JAX, which is not installed here")
 optax = pytest.importorskip("optax", reason="compares with optax, which is not installed here")
 
+import jax.numpy as jnp  # noqa: E402
 import jax_moe  # noqa: E402
 import running  # noqa: E402
 from jax.sharding import NamedSharding, PartitionSpec as P  # noqa: E402
@@ -21,7 +22,7 @@ from test_moe_training import options_of  # noqa: E402
 from traffic import traffic  # noqa: E402
 
 import weft  # noqa: E402
-from weft import optim, tree  # noqa: E402
+from weft import nn, optim, tree  # noqa: E402
 
 STEPS, ROWS, TOLERANCE = 6, 16, 1e-5
 
@@ -93,13 +94,18 @@ MESHES = {
     "ep4": ({"expert": 4}, ("expert",)),
     "ep8": ({"expert": 8}, ("expert",)),
     "dp+ep2": ({"data": 2, "expert": 2}, ("data", "expert")),
+    "ep2+tp": ({"expert": 2, "model": 2}, ("expert",)),
 }
 
 
-def shardings(mesh, tree_, of_experts):
+def shardings(mesh, tree_):
+    """Experts over their axis, and their hidden features over the one of tensor parallelism."""
+    model = "model" if "model" in mesh.axis_names else None
+
     def of(path, leaf):
-        spec = of_experts if "experts" in jax.tree_util.keystr(path) else P()
-        return NamedSharding(mesh, spec)
+        name = jax.tree_util.keystr(path)
+        of_experts = P("expert", model) if "down" in name else P("expert", None, model)
+        return NamedSharding(mesh, of_experts if "experts" in name else P())
 
     return jax.tree_util.tree_map_with_path(of, tree_)
 
@@ -115,7 +121,7 @@ def programs(case, mesh):
                              place=jax_moe.placed(mesh, groups, "expert"))
     params = first_params(name)
     state = {"params": params, "optimizer": jax.tree.map(np.asarray, optimizer.init(params))}
-    placed = shardings(mesh, state, P("expert"))
+    placed = shardings(mesh, state)
     batches = MODELS[name].batches(STEPS, ROWS)
     rows = NamedSharding(mesh, P(groups))
     jitted = jax.jit(jax_step(loss, optimizer), in_shardings=(placed, rows),
@@ -132,7 +138,7 @@ def trained(step, state, batches):
 
 
 @pytest.mark.parametrize("case, mesh", [
-    *((case, "dp+ep2") for case in PROGRAMS), ("tokens choose, two", "ep8"), ("switch", "ep4")])
+    *((case, "dp+ep2") for case in PROGRAMS), ("tokens choose, two", "ep8"), ("switch", "ep4"), ("gshard", "ep2+tp")])
 def test_imported(case, mesh):
     jitted, state, batches, _ = programs(case, mesh)
     wanted = trained(jitted, state, batches)
@@ -148,13 +154,42 @@ def test_imported_tokens_move_by_all_to_alls(case, mesh):
     plan = weft.from_jax(jitted, state, tree.map(lambda stack: stack[0], batches)).compile(
         None, combine_collectives=False)
     axes, groups = MESHES[mesh]
-    n, ranks = axes["expert"], int(np.prod(list(axes.values())))
+    n, ranks = axes["expert"], int(np.prod([axes[axis] for axis in groups]))
     slots = jax_moe.slots_of(config.context, config)
     sent = (n - 1) / n * config.experts * (ROWS // ranks) * slots * config.width * 4
     found = traffic(plan)
     assert found.pop(("all_to_all", ("expert",))) == (4 * config.layers, 4 * config.layers * sent)
-    # Gradients, and numbers.
+    # Gradients, and numbers; and the partial sums of hidden features.
     assert {kind for kind, _ in found} == {"all_reduce"}
+    found.pop(("all_reduce", ("model",)), None)
     shared = sum(leaf.nbytes for path, leaf in tree.flatten_with_paths(state["params"], "")[0] if "experts" not in path)
     own = sum(leaf.nbytes for leaf in jax.tree.leaves(state["params"])) - shared
     assert sum(each.bytes for each in found.values()) <= 2 * (shared + own / n) + 256
+
+
+def sorted_layer(params, x, config):
+    """Tokens in the order of their experts, and ragged_dot: no token is dropped."""
+    tokens = x.reshape(-1, x.shape[-1])
+    gates, index = jax.lax.top_k(jax.nn.softmax(tokens @ params["router"]), config.top_k)
+    gates = gates / jnp.sum(gates, -1, keepdims=True)
+    order = jnp.argsort(index.reshape(-1))
+    sizes = jnp.bincount(index.reshape(-1), length=config.experts).astype(jnp.int32)
+    rows, weights = tokens[order // config.top_k], params["experts"]
+    hidden = jax.nn.silu(jax.lax.ragged_dot(rows, weights["gate"], sizes))
+    hidden = hidden * jax.lax.ragged_dot(rows, weights["up"], sizes)
+    made = jax.lax.ragged_dot(hidden, weights["down"], sizes) * gates.reshape(-1)[order][:, None]
+    return jnp.zeros_like(tokens).at[order // config.top_k].add(made).reshape(x.shape)
+
+
+def test_ragged_dot():
+    """Imported as the matmuls over all groups that JAX makes of it; nn.moe that drops nothing has
+    the same results."""
+    config, params = MODELS["dropless"].config, first_params("dropless")["blocks"][0]
+    params = {"router": params["router"], "experts": params["experts"]}
+    x = np.random.default_rng(3).normal(size=(4, 16, config.width)).astype(np.float32)
+    step = jax.value_and_grad(lambda params, x: (sorted_layer(params, x, config) ** 2).mean(), (0, 1))
+    got, wanted = weft.from_jax(step, params, x).compile()(params, x), jax.jit(step)(params, x)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    ours = weft.jit(lambda p, x: nn.moe(x, p["router"], p["experts"], capacity=None)[0])(params, x)
+    np.testing.assert_allclose(ours, sorted_layer(params, x, config), rtol=1e-4, atol=1e-5)

@@ -65,19 +65,25 @@ def test_sizes_need_not_divide(workshop, mesh, parallel):
     check_same(workshop.training("data=1", "dp"), workshop.training(mesh, parallel))
 
 
+def test_experts_need_not_divide(workshop):
+    """4 experts and 8 rows in three parts."""
+    check_same(workshop.training("data=1", "dp", EXPERTS), workshop.training("expert=3", "ep", EXPERTS))
+
+
 EMULATOR = ROOT / "build" / "dev" / "emulator" / "lib"
 
 
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
                     reason="no emulated device was built; it needs the CUDA toolkit")
 @pytest.mark.filterwarnings("ignore:.*not by cuDNN")
-@pytest.mark.parametrize(("mesh", "parallel"), [("data=1", "dp"), ("data=2", "fsdp"), ("pipe=2", "pp")])
-def test_a_device_computes_the_same(workshop, mesh, parallel, monkeypatch):
+@pytest.mark.parametrize(("mesh", "parallel", "options"), [
+    ("data=1", "dp", ()), ("data=2", "fsdp", ()), ("pipe=2", "pp", ()), ("expert=2", "ep", (EXPERTS,))])
+def test_a_device_computes_the_same(workshop, mesh, parallel, options, monkeypatch):
     monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
     monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
     folder = workshop.folder / f"{mesh}-device"
-    run(*SMALL, "--mesh", mesh, "--parallel", parallel, "--target", "cuda:sm_90", "--out", folder)
-    check_same(workshop.training("data=1", "dp"), Training(folder))
+    run(*SMALL, "--mesh", mesh, "--parallel", parallel, *options, "--target", "cuda:sm_90", "--out", folder)
+    check_same(workshop.training("data=1", "dp", *options), Training(folder))
 
 
 def check_same(expected, got):
