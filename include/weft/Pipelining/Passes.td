@@ -61,12 +61,12 @@ def CutLoops : FormPass<"weft-cut-loops", "Composites"> {
     any, the floats that all micro-batches use. An op of the way back is of the
     last region that has all that it is computed from: a value of the way
     forward is in the regions from where it is made to where it is used, a
-    parameter is in the one that uses it. If a single cotangent goes back then,
-    the ops behind it that lead to gradients of the region before are of that
-    one: the derivative of an activation, and the gradient of a bias behind it.
-    Cuts that the way back does not have are dropped: those where a cotangent has the type of no value that goes
-    forward, or where an op takes a value that the way forward makes behind the
-    cut.
+    parameter is in the one that uses it. Where a single cotangent goes back
+    then, the ops behind it that lead to gradients of the region before are of
+    that one: the derivative of an activation, and the gradient of a bias. Cuts
+    that the way back does not have are dropped: those where a cotangent has the
+    type of no value that goes forward, or where an op takes a value that the
+    way forward makes behind the cut.
 
     Without `regions` (the option) it numbers the regions in `weft.origin`, and
     notes on the module as `weft.chains` how many there are in each loop. With
