@@ -55,17 +55,6 @@ static bool isZero(Value value) {
   return isFloat(attr, 0) || (integer && integer.getValue().isZero());
 }
 
-/// Whether the region of a scatter gives the update back.
-static bool replaces(Operation *op) {
-  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
-    return false;
-  Block &block = op->getRegion(0).front();
-  return block.getNumArguments() == 2 && block.getOperations().size() == 1 &&
-         block.front().getName().getStringRef() == "stablehlo.return" &&
-         block.front().getNumOperands() == 1 &&
-         block.front().getOperand(0) == block.getArgument(1);
-}
-
 static Value convertScatter(Conversion &c) {
   std::optional<IndexingDims> dims =
       c.decode<IndexingDims>("scatter_dimension_numbers", readScatterDims);

@@ -46,6 +46,16 @@ std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
       .Default(std::nullopt);
 }
 
+bool weft::stablehlo::replaces(Operation *op) {
+  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
+    return false;
+  Block &block = op->getRegion(0).front();
+  return block.getNumArguments() == 2 && block.getOperations().size() == 1 &&
+         block.front().getName().getStringRef() == "stablehlo.return" &&
+         block.front().getNumOperands() == 1 &&
+         block.front().getOperand(0) == block.getArgument(1);
+}
+
 //===----------------------------------------------------------------------===//
 // Combination of two values
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmptyTensors.h"
+#include "Reducer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -38,7 +39,7 @@ static Values concatenate(Conversion &c) {
 }
 
 /// What the reduction begins with.
-static Values reduce(Conversion &c) {
+static Values reduceNothing(Conversion &c) {
   Values results;
   size_t count = c.getSource()->getNumResults();
   if (!c.hasOperands(2 * count))
@@ -53,6 +54,19 @@ static Values keepUpdated(Conversion &c) {
   return Values(c.getOperands().take_front(c.getSource()->getNumResults()));
 }
 
+/// Without updates nothing changes. An index vector without numbers is the
+/// place of a window as large as the tensor.
+static Value scatter(Conversion &c) {
+  if (c.numOperands() != 3 || isEmpty(c.operand(2)))
+    return c.operand(0);
+  Value table = c.operand(0), updates = c.operand(2);
+  std::optional<Reducer> reducer = matchReducer(c.getSource());
+  if (typeOf(c.operand(1)).getRank() != 1 || typeOf(updates) != typeOf(table) ||
+      (!reducer && !replaces(c.getSource())))
+    return c.unsupported("at indices without numbers");
+  return reducer ? combine(c, *reducer, table, updates) : updates;
+}
+
 Values weft::stablehlo::convertWithoutElements(Conversion &c) {
   using Convert = Values (*)(Conversion &);
   auto convert =
@@ -62,12 +76,13 @@ Values weft::stablehlo::convertWithoutElements(Conversion &c) {
                 [](Conversion &c) -> Values {
                   return {c.hasOperands(2) ? everywhere(c, 1) : Value()};
                 })
-          .Case("stablehlo.reduce", reduce)
+          .Case("stablehlo.reduce", reduceNothing)
           .Case(
               "stablehlo.dot_general",
               [](Conversion &c) -> Values { return {c.splat(c.type(), 0.0)}; })
-          .Cases({"stablehlo.scatter", "stablehlo.dynamic_update_slice"},
-                 keepUpdated)
+          .Case("stablehlo.scatter",
+                [](Conversion &c) -> Values { return {scatter(c)}; })
+          .Case("stablehlo.dynamic_update_slice", keepUpdated)
           .Default(nullptr);
   if (convert)
     return convert(c);

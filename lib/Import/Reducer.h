@@ -24,6 +24,10 @@ enum class Reducer { Add, Multiply, Max, Min, And, Or, Xor };
 /// The reducer that the only region of `op` is; none if it is another function.
 std::optional<Reducer> matchReducer(mlir::Operation *op);
 
+/// Whether the only region of `op` gives its second argument back: a scatter
+/// that replaces.
+bool replaces(mlir::Operation *op);
+
 /// What the reducer makes of two values.
 mlir::Value combine(Conversion &c, Reducer reducer, mlir::Value x,
                     mlir::Value y);

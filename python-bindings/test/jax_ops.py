@@ -48,6 +48,7 @@ FORWARD = {
         jax.vmap(lambda v, at, u: lax.dynamic_update_slice(v.reshape(2, 4), u.reshape(2, 4)[:1, :2], (at[0], at[1])))(x, i, y)),
     "outside": lambda x, y, i: x.at[i[0] - 3].set(y),
     "scatter": lambda x, y, i: [getattr(y.at[i[0]], name)(x) for name in ("multiply", "min", "max")],
+    "scatter of all": lambda x, y, i: [getattr(y.at[:], name)(y + 1) for name in ("set", "add", "multiply", "min", "max")],
     "scatter of elements": lambda x, y, i: [getattr(y.at[i[0], i[1]], name)(2) for name in (
         "set", "multiply", "min", "max", "divide")],
     "scatter of integers": lambda x, y, i: (i.astype("uint32").at[i[2]].max(i[3].astype("uint32")),

@@ -59,6 +59,24 @@ func.func @updates(%x: tensor<3x4xf32>, %start: tensor<i32>) -> (tensor<3x4xf32>
   return %2, %3 : tensor<3x4xf32>, tensor<3x4xf32>
 }
 
+// As jax's x.at[:].add(y) makes it: the place of all of x has no numbers.
+// CHECK-LABEL: func.func @everywhere
+func.func @everywhere(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %0 = "stablehlo.constant"() <{value = dense<> : tensor<0xi32>}> : () -> tensor<0xi32>
+  // CHECK: %[[SUM:.*]] = arith.addf %arg0, %arg1
+  %1 = "stablehlo.scatter"(%x, %0, %y) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%3) : (tensor<f32>) -> ()
+  }) : (tensor<3x4xf32>, tensor<0xi32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  %2 = "stablehlo.scatter"(%x, %0, %y) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1]>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    "stablehlo.return"(%b) : (tensor<f32>) -> ()
+  }) : (tensor<3x4xf32>, tensor<0xi32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  // CHECK: return %[[SUM]], %arg1
+  return %1, %2 : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
 // They pass through calls and branches.
 func.func private @double(%e: tensor<0x4xf32>, %x: tensor<3x4xf32>) -> (tensor<0x4xf32>, tensor<3x4xf32>) {
   %0 = "stablehlo.add"(%x, %x) : (tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>

@@ -6,7 +6,7 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 36 ops of the program
+// CHECK: error: cannot import 37 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.cholesky: not supported
 // CHECK: model.py:8:3: note: stablehlo.cholesky: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, other than argmax and argmin
@@ -26,6 +26,7 @@
 // CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1
 // CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
 // CHECK: note: stablehlo.reduce_window: of a tensor without elements
+// CHECK: note: stablehlo.scatter: at indices without numbers
 // CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
 // CHECK: note: stablehlo.convert: type tuple<>: values of a graph are ranked tensors
 // CHECK: note: stablehlo.sort: with another comparator than one of elements, the least or the greatest first, as of jax.lax.sort
@@ -109,6 +110,13 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
     %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
   }) : (tensor<0xf32>, tensor<f32>) -> tensor<1xf32>
+  %nowhere = "stablehlo.constant"() <{value = dense<> : tensor<2x0xi32>}> : () -> tensor<2x0xi32>
+  %rows = "stablehlo.broadcast_in_dim"(%x) <{broadcast_dimensions = array<i64: 1>}> : (tensor<4xf32>) -> tensor<2x4xf32>
+  %places = "stablehlo.scatter"(%x, %nowhere, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<4xf32>, tensor<2x0xi32>, tensor<2x4xf32>) -> tensor<4xf32>
   %18 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf32, "sparse">
   %19 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tuple<>
   %20 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
