@@ -35,11 +35,14 @@ from .summary_writer import SummaryWriter
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
 from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
+from .auto import Auto, AutoPlan, auto
 from .sweep import sweep
 
 __all__ = [
     "AbstractMesh",
     "Array",
+    "Auto",
+    "AutoPlan",
     "AxisType",
     "BudgetError",
     "Collective",
@@ -75,6 +78,7 @@ __all__ = [
     "SpecError",
     "SummaryWriter",
     "UnexpectedTracerError",
+    "auto",
     "budget",
     "checkpoint",
     "checkpoint_name",

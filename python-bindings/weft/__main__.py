@@ -11,11 +11,11 @@ import argparse
 import os
 import sys
 
-from .commands import check, diff, lint, lock, report, specs, try_, why
+from .commands import auto, check, diff, lint, lock, report, specs, try_, why
 from .diagnostics import CompileError, ExecutionError, message_of
 
-COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "try": try_, "specs": specs,
-            "report": report}
+COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "try": try_, "auto": auto,
+            "specs": specs, "report": report}
 
 
 def parser() -> argparse.ArgumentParser:

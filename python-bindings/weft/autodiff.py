@@ -134,7 +134,8 @@ def gathered_once(params: Any) -> Any:
 def laid_out(gradients: Any) -> Any:
     """The gradients, where the layout says that they are."""
     layout = _layout()
-    return constrain(gradients, layout.gradients(), "Layout gradients") if layout else gradients
+    table = layout.gradients() if layout else None
+    return gradients if table is None else constrain(gradients, table, "Layout gradients")
 
 
 def _split(result: Any, has_aux: bool) -> tuple[Tracer, Any]:

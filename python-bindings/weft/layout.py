@@ -25,7 +25,7 @@ from .spec import PartitionSpec
 class Layout:
     """Tables of specs for the values of a training step.
 
-    rest         where parameters are between steps
+    rest         where parameters are between steps; without it nothing is said of them and of gradients
     compute      where `weft.value_and_grad` computes with them: what is split at rest and whole
                  here is gathered at its use and its gradient reduce-scattered. By default no
                  more is said than where they rest.
@@ -46,7 +46,7 @@ class Layout:
         self,
         mesh: AbstractMesh,
         *,
-        rest: Any,
+        rest: Any = None,
         compute: Any = None,
         optimizer: Any = None,
         gradients: Any = None,

@@ -18,7 +18,11 @@ _AXIS = re.compile(r'"(?P<name>[^"]*)"=(?P<size>\d+)')
 _MODULE = re.compile(r"^module(?: @[\w.$-]+)?(?: attributes \{.*\})? \{\n", re.MULTILINE)
 # An argument or a result of an entry.
 _VALUE = re.compile(
-    rf'(?P<type>tensor<[^<>]*>) \{{weft\.name = "(?P<name>(?:[^"\\]|\\.)*)"(?:, weft\.sharding = #weft\.sharding<@\w+, (?P<dims>{DIMS})[^>]*>)?')
+    rf'(?P<type>tensor<[^<>]*>) \{{weft\.name = "(?P<name>(?:[^"\\]|\\.)*)"'
+    rf"(?:, weft\.sharding = #weft\.sharding<@\w+, (?P<dims>{DIMS})[^>]*>)?")
+# A value that the program names.
+_NAMED = re.compile(r'^(?P<result>%\w+) = weft\.checkpoint_name (?P<value>%\w+) "(?P<name>[^"]*)" : '
+                    r"(?P<type>tensor<[^<>]*>)(?P<behind>.*)$", re.MULTILINE)
 
 
 def mesh_of(text: str) -> AbstractMesh | None:
@@ -57,6 +61,31 @@ def with_specs(text: str, specs: Callable[[str, int], PartitionSpec | None]) -> 
                 f"weft.sharding = #weft.sharding<@{symbol}, {dims}>")
 
     return _VALUE.sub(written, text)
+
+
+def with_activations(text: str, specs: Mapping[str, PartitionSpec]) -> str:
+    """The program with constraints on the values that it names by `weft.checkpoint_name`, as a `weft.Layout` writes them."""
+    found = _MESH.search(text)
+
+    def constrained(match: re.Match) -> str:
+        spec = specs.get(match["name"])
+        if spec is None:
+            return match[0]
+        held = f"%held_{match['result'][1:]}"
+        dims = dims_to_mlir(spec, _rank(match["type"]))
+        return (f"{held} = weft.constraint {match['value']} <@{found['symbol']}, {dims}> : {match['type']}{match['behind']}\n"
+                + match[0].replace(f"weft.checkpoint_name {match['value']} ", f"weft.checkpoint_name {held} ", 1))
+
+    return _NAMED.sub(constrained, text) if specs and found else text
+
+
+def checkpoint_names(text: str) -> Mapping[str, int]:
+    """The names that a program gives to values, with the least rank of these."""
+    found: dict[str, int] = {}
+    for match in _NAMED.finditer(text):
+        rank = _rank(match["type"])
+        found[match["name"]] = min(rank, found.get(match["name"], rank))
+    return found
 
 
 def named_values(text: str) -> Mapping[str, int]:

@@ -23,7 +23,6 @@ from .diagnostics import CompileError
 from .errors import listing, size_text
 from .legality import violations
 from .lowered import CompilerWarning, Lowered, Source
-from .mesh import AbstractMesh
 from .path_groups import group_paths
 from .predicted import Predicted
 from .rules import Rules
@@ -293,7 +292,8 @@ def _pipeline_options(given: Any) -> dict[str, str]:
 def _check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in OPTIONS:
-            raise ValueError(f"what_if has no setting {name!r}{_did_you_mean(name, ('mesh', 'specs', 'rules', 'pipeline', 'schedule', *OPTIONS))}")
+            settings = ("mesh", "specs", "rules", "pipeline", "schedule", *OPTIONS)
+            raise ValueError(f"what_if has no setting {name!r}{_did_you_mean(name, settings)}")
 
 
 def _options(options: Mapping[str, Any]):

@@ -68,6 +68,19 @@ class TrainingStep:
         """The traced step, to be compiled."""
         return self.jit().lower(self.state(), self.batch())
 
+    def unannotated(self) -> tuple[Any, tuple[Any, Any]]:
+        """The step of one device, (state, batch) -> (state, loss), without a word of where anything is, and the shapes
+        of its arguments: for `weft.auto`."""
+        value_and_grad = weft.value_and_grad(partial(self.model.loss, config=self.sizes))
+        adamw = self.optimizer()
+
+        def train_step(state, batch):
+            value, gradients = value_and_grad(state["params"], batch)
+            updates, moments = adamw.update(gradients, state["optimizer"], state["params"])
+            return {"params": optim.apply_updates(state["params"], updates), "optimizer": moments}, value
+
+        return train_step, (self.state(), self.batch())
+
     def _step(self):
         loss = partial(self.model.loss, config=self.sizes, wrap=self._wrap(), attend=self._attend())
         value_and_grad = weft.microbatches(weft.value_and_grad(loss), self.parallelism.microbatches)

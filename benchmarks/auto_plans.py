@@ -1,0 +1,87 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The plans that weft.auto finds for published models on numbers of H100, beside layouts as they are written.
+
+    python3 benchmarks/auto_plans.py [--models GPT-3,Llama-70B,GPT-2] [--devices 8,64,512,1024] [--confirm 1]
+
+Prints a table in Markdown, a row as it is found: the plan, its predicted step, the fastest of the written layouts of weft.models that fits, and the CPU
+seconds of the search. Written are Megatron-LM's (8 ranks share tensors and sequences, as few stages as fit, the optimizer
+in parts), with and without recomputation, and FSDP with blocks that are recomputed. Needs the package weft on PYTHONPATH;
+that of the preset release takes a third of the time.
+"""
+
+import argparse
+import time
+import warnings
+
+import weft
+from weft.predicted import Predicted
+from weft.units import seconds_text
+
+MODELS = {
+    "GPT-3": ("gpt", 1536, dict(layers=96, hidden=12288, heads=96, vocabulary=51200, sequence=2048)),
+    "Llama-70B": ("llama", 1024, dict(layers=80, hidden=8192, heads=64, kv_heads=8, ffn=28672, vocabulary=128256, sequence=8192)),
+    "GPT-2": ("gpt", 1024, dict(layers=48, hidden=1600, heads=25, vocabulary=50257, sequence=1024)),
+}
+CLUSTER = "dgx-h100"
+
+
+def written_layouts(devices, sizes):
+    """Settings of weft.models, the fastest kinds first."""
+    if sizes["heads"] % 8 == 0:
+        for stages in (1, 2, 4, 8, 16, 32):
+            if devices % (8 * stages) == 0 and stages <= sizes["layers"]:
+                for recomputation in ("none", "selective", "full"):
+                    yield dict(tensor=8, pipeline=stages, data=devices // (8 * stages), sequence_parallel=True, sharded="zero1",
+                               recomputation=recomputation)
+    yield dict(data=devices, sharded="fsdp", recomputation="full")
+    yield dict(data=devices)
+
+
+def fastest_written(model, devices):
+    """The predicted seconds and the settings of the first two that fit."""
+    family, batch, sizes = MODELS[model]
+    found = []
+    for settings in written_layouts(devices, sizes):
+        if batch % settings["data"] or len(found) == 2:
+            continue
+        try:
+            step = getattr(weft.models, family)(**sizes, **settings, global_batch=batch)
+            predicted = Predicted.of(step.lower().compile(None, cluster=CLUSTER), CLUSTER)
+        except (ValueError, weft.CompileError):
+            continue
+        if predicted.fits:
+            found.append((predicted.step, settings))
+    return min(found, key=lambda each: each[0], default=None)
+
+
+def row(model, devices, confirm):
+    family, batch, sizes = MODELS[model]
+    function, arguments = getattr(weft.models, family)(**sizes, global_batch=batch, micro_batch=batch).unannotated()
+    begin = time.process_time()
+    try:
+        best = weft.auto(function, *arguments, devices=devices, cluster=CLUSTER, donate_argnums=0, confirm=confirm).best
+    except ValueError as error:
+        return f"| {model} | {devices} | {str(error).removeprefix('auto: ')} | | | {time.process_time() - begin:.0f} s |"
+    spent = time.process_time() - begin
+    written = fastest_written(model, devices)
+    text = "none fits" if written is None else f"{seconds_text(written[0])} ({', '.join(f'{k} {v}' for k, v in written[1].items())})"
+    again = ", recomputed" if best.memory_limit else ""
+    return f"| {model} | {devices} | {best.choice}{again} | {seconds_text(best.step_seconds)} | {text} | {spent:.0f} s |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares the plans of weft.auto with written layouts.")
+    parser.add_argument("--models", default=",".join(MODELS), help="some of " + ", ".join(MODELS))
+    parser.add_argument("--devices", default="8,64,512,1024", help="numbers of devices")
+    parser.add_argument("--confirm", type=int, default=1, help="plans that are compiled whole")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", weft.CompilerWarning)
+    print("| model | devices | plan | step | written | search |\n| --- | ---: | --- | ---: | --- | ---: |")
+    for model in args.models.split(","):
+        for devices in map(int, args.devices.split(",")):
+            print(row(model, devices, args.confirm), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`weft.auto`: dimensions that are split together are found without names, plans are no slower than written ones, run,
+and what is said of them is what the compiler and the simulator say."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+
+import weft
+import weft.numpy as wnp
+from weft import P
+from weft.__main__ import main
+from weft.auto.choices import Choice, Structure
+from weft.auto.dimensions import find_dimensions
+from weft.auto.program import FunctionProgram, Size, read_arguments
+from weft.models import gpt, llama
+from weft.predicted import Predicted
+
+SIZES = dict(layers=3, hidden=512, heads=8, vocabulary=4096, sequence=256)
+TINY = dict(layers=2, hidden=32, heads=4, vocabulary=64, sequence=16, dtype="float32")
+
+
+def structure_of(step):
+    function, arguments = step.unannotated()
+    source = FunctionProgram(function, arguments, 0).source(Size())
+    arguments = read_arguments(source.text)
+    return Structure.of(arguments, find_dimensions(source, arguments))
+
+
+def specs_of(structure, **choice):
+    """Of the parameters of a layer, by the end of their paths."""
+    return {name.rsplit("'", 2)[1]: spec for name, spec in structure.specs(Choice(**choice)).items() if "params" in name}
+
+
+# Dimensions
+
+def test_megatron_is_found_without_names():
+    structure = structure_of(gpt(**TINY, global_batch=8, micro_batch=8))
+    split = next(i for i, each in enumerate(structure.splits) if len(each) > 1)
+    specs = specs_of(structure, tensor=2, split=split)
+    assert {name for name, spec in specs.items() if spec == P(None, "model")} == {"wq", "wk", "wv", "w1"}
+    assert {name for name, spec in specs.items() if spec == P("model", None)} == {"wo", "w2", "wte"}
+    assert {name for name, spec in specs.items() if spec == P("model")} == {"bq", "bk", "bv", "b1"}
+    assert structure.specs(Choice(data=4))["batch['tokens']"] == P("data", None)
+
+
+def test_grouped_queries_and_gates_are_found():
+    structure = structure_of(llama(**TINY, kv_heads=2, ffn=96, global_batch=8, micro_batch=8))
+    split = next(i for i, each in enumerate(structure.splits) if len(each) > 1)
+    specs = specs_of(structure, tensor=2, split=split)
+    assert {name for name, spec in specs.items() if spec == P(None, "model")} == {"wq", "wk", "wv", "gate", "up", "head"}
+    assert {name for name, spec in specs.items() if spec == P("model", None)} == {"wo", "down", "wte"}
+
+
+def test_states_rest_in_parts_where_the_axis_divides():
+    structure = structure_of(gpt(**TINY, global_batch=8, micro_batch=8))
+    split = next(i for i, each in enumerate(structure.splits) if len(each) > 1)
+    whole = structure.specs(Choice(data=2, tensor=2, split=split))
+    parts = structure.specs(Choice(data=2, tensor=2, split=split, states="all"))
+    optimizer = structure.specs(Choice(data=2, tensor=2, split=split, states="optimizer"))
+    w1, moment = "state['params']['blocks'][*]['mlp']['w1']", "state['optimizer']['adamw']['mu']['blocks'][*]['mlp']['w1']"
+    assert (whole[w1], parts[w1], optimizer[w1]) == (P(None, "model"), P("data", "model"), P(None, "model"))
+    assert parts[moment] == optimizer[moment] == P("data", "model")
+
+
+def test_layers_are_left_out():
+    function, arguments = gpt(**TINY | {"layers": 5}, global_batch=8, micro_batch=8).unannotated()
+    program = FunctionProgram(function, arguments, 0)
+    assert program.layers == 5
+    of_two = read_arguments(program.source(Size(layers=2)).text)
+    assert len([each for each in of_two if "['wq']" in each.name and "params" in each.name]) == 2
+    assert [each.is_differentiated for each in of_two] == ["params" in each.name for each in of_two]
+
+
+# The answer
+
+@functools.cache
+def found(**options):
+    function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
+    return weft.auto(function, *arguments, devices=4, donate_argnums=0, confirm=1, **options)
+
+
+def test_plans_are_ranked_and_say_what_the_simulator_says():
+    result = found()
+    confirmed = [each for each in result.plans if each.predicted]
+    assert confirmed and confirmed == list(result.plans[:len(confirmed)]) and len(result.plans) == 10
+    assert [each.step_seconds for each in confirmed] == sorted(each.step_seconds for each in confirmed)
+    best = result.best
+    assert best.mesh.size == 4 and best.memory <= result.memory_limit
+    assert Predicted.of(best.compile(), "dgx-h100") == best.predicted
+    lines = str(result).splitlines()
+    assert lines[0].startswith(f"10 plans of {result.looked_at} choices for 4 devices of dgx-h100, 78.1 GiB each")
+    assert sum(number for _, number in result.rejected) + 10 == result.looked_at
+
+
+def test_no_written_layout_is_faster():
+    best = found().best.step_seconds
+    for written in (dict(data=4), dict(data=4, sharded="zero1"), dict(data=4, sharded="fsdp"), dict(data=2, tensor=2),
+                    dict(tensor=4, sequence_parallel=True), dict(data=2, pipeline=2, micro_batch=2)):
+        step = gpt(**SIZES, global_batch=16, **{"micro_batch": 16 // written.get("data", 1)} | written)
+        assert best <= Predicted.of(step.lower().compile(None, cluster="dgx-h100"), "dgx-h100").step, written
+
+
+def test_a_memory_limit_is_kept():
+    unlimited = found().best
+    limit = unlimited.memory // 2
+    result = found(memory_limit=limit)
+    assert result.memory_limit == limit and all(each.memory <= limit for each in result.plans)
+    assert result.best.step_seconds >= unlimited.step_seconds
+    assert result.best.compile().memory().arena <= limit
+
+
+def test_what_fits_nowhere_says_how_many_devices_do():
+    function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
+    with pytest.raises(ValueError, match=r"auto: no plan for 1 device fits into 150 MiB a device; the smallest, .*, (needs|states "
+                                         r"alone take) .*; the least number that does, of 1 times powers of two, is \d+"):
+        weft.auto(function, *arguments, devices=1, donate_argnums=0, memory_limit="150 MiB")
+
+
+def test_the_answer_trains():
+    function, arguments = gpt(**TINY, global_batch=8, micro_batch=8).unannotated()
+    best = weft.auto(function, *arguments, devices=2, donate_argnums=0, confirm=1).best
+    random = np.random.default_rng(0)
+    state, batch = arguments
+    state = weft.tree.map(lambda leaf: random.normal(0, 0.1, leaf.shape).astype(leaf.dtype) ** 2, state)
+    batch = weft.tree.map(lambda leaf: random.integers(0, 64, leaf.shape).astype(np.int32), batch)
+    _, expected = weft.jit(function)(state, batch)
+    _, loss = best.compile("cpu")(state, batch)
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_what_is_printed_can_be_pasted():
+    best = found().best
+    function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
+    *names, call = best.as_python().splitlines()
+    space = {"weft": weft, "P": P, "step": function}
+    exec("\n".join(names), space)
+    jitted = eval(call.replace("weft.jit(step, ", "weft.jit(step, donate_argnums=0, "), space)
+    compiled = jitted.lower(*arguments).compile(None, cluster="dgx-h100")
+    assert Predicted.of(compiled, "dgx-h100") == best.predicted
+
+
+# Programs in text
+
+def mlp(params, x, y):
+    def loss(params, x, y):
+        return ((wnp.tanh(x @ params["up"]) @ params["down"] - y) ** 2).mean()
+
+    value, gradients = weft.value_and_grad(loss)(params, x, y)
+    return weft.tree.map(lambda w, g: w - 0.1 * g, params, gradients), value
+
+
+@pytest.fixture
+def program(tmp_path):
+    shape = lambda *sizes: weft.ShapeDtypeStruct(sizes, "float32")
+    params = {"up": shape(1024, 4096), "down": shape(4096, 1024)}
+    lowered = weft.jit(mlp, donate_argnums=0).lower(params, shape(64, 1024), shape(64, 1024))
+    path = tmp_path / "mlp.mlir"
+    path.write_text(lowered.as_text())
+    return path, lowered
+
+
+def test_a_text_becomes_an_annotated_text(program, tmp_path, capsys):
+    path, lowered = program
+    assert main(["auto", str(path), "--devices=4", "-o", str(tmp_path / "annotated.mlir"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    best = result["plans"][0]
+    # Of a small batch, weights are shared: as Megatron's.
+    assert best["mesh"] == {"model": 4} and best["specs"]["params['up']"] == "P(None, 'model')"
+    assert best["specs"]["params['down']"] == "P('model', None)"
+    assert main(["why", str(tmp_path / "annotated.mlir"), "--value", "params['up']"]) == 0
+    assert "P(None, 'model')" in capsys.readouterr().out
+    assert weft.auto(lowered, devices=2).best.compile().plan.ranks == 2
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (["PROGRAM", "--devices=0"], "auto: devices must be a number of at least 1, got 0"),
+    (["PROGRAM", "--devices=2", "--cluster=dgx-h101"], "dgx-h101"),
+    (["PROGRAM", "--devices=100000"], "auto: the cluster DGX H100 has 16384 devices, not 100000"),
+    (["PROGRAM", "layers=2", "--devices=2"], "a program in text has no settings: layers=2"),
+    (["model.txt", "--devices=2"], "PROGRAM is one of gpt, llama or a file that ends in .mlir, got 'model.txt'"),
+    (["gpt", "layers", "--devices=2"], "a setting is NAME=VALUE, got 'layers'"),
+    (["gpt", "layer=2", "--devices=2"], "unknown setting layer"),
+])
+def test_errors_of_the_command(program, capsys, arguments, expected):
+    assert main(["auto", *(str(program[0]) if each == "PROGRAM" else each for each in arguments)]) == 2
+    assert expected in capsys.readouterr().err

@@ -1,0 +1,214 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`Choice`: how the devices share a program, and what that is as a mesh and specs."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from ..mesh import Mesh
+from ..spec import PartitionSpec
+from .dimensions import Dimension
+from .program import Argument, alike
+
+STATES = ("whole", "optimizer", "all")
+PIPE, DATA, TENSOR = "pipe", "data", "model"
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What the axes of a mesh share out.
+
+    pipeline      ranks that share the layers, with `chunks` stages each in the order of `schedule`
+    data          ranks that have a part of the batch each
+    tensor        ranks that share the dimensions of `Structure.splits[split]`
+    states        what the ranks along data have in parts: nothing, the states of the optimizer, or parameters as well
+    microbatches  of a step
+    sequence      whether the ranks along tensor have parts of the second dimension of what the program names and
+                  `Structure.named` lists
+    rows          of a micro-batch on a rank
+    """
+
+    pipeline: int = 1
+    chunks: int = 1
+    schedule: str = ""
+    data: int = 1
+    tensor: int = 1
+    split: int = 0
+    states: str = "whole"
+    microbatches: int = 1
+    sequence: bool = False
+    rows: int = 1
+
+    @property
+    def devices(self) -> int:
+        return self.pipeline * self.data * self.tensor
+
+    @property
+    def stages(self) -> int:
+        return self.pipeline * self.chunks
+
+    def mesh(self) -> Mesh:
+        """Ranks next to each other share tensors, since they send most."""
+        axes = {PIPE: self.pipeline, DATA: self.data, TENSOR: self.tensor}
+        axes = {name: size for name, size in axes.items() if size > 1} or {DATA: 1}
+        return Mesh(tuple(axes.values()), tuple(axes))
+
+    def pipeline_text(self) -> str:
+        """As the compiler takes it; empty without one."""
+        if self.pipeline == 1:
+            return ""
+        return f"axis={PIPE} stages=auto schedule={self.schedule} chunks={self.chunks}"
+
+    def __str__(self) -> str:
+        mesh = " x ".join(f"{name}={size}" for name, size in self.mesh().shape_tuple)
+        words = [mesh]
+        if self.pipeline > 1:
+            words.append(self.schedule + (f", {self.chunks} chunks" if self.chunks > 1 else ""))
+        if self.data > 1 and self.states != "whole":
+            words.append({"optimizer": "optimizer in parts", "all": "states in parts"}[self.states])
+        if self.sequence:
+            words.append("sequence in parts")
+        if self.microbatches > 1:
+            words.append(f"{self.microbatches} micro-batches")
+        return ", ".join(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Structure:
+    """What the dimensions of a program can be split for."""
+
+    arguments: tuple[Argument, ...]
+    batch: Dimension
+    splits: tuple[tuple[Dimension, ...], ...]
+    """Sets of dimensions that ranks may share: no argument has two of a set."""
+    rest: tuple[Dimension, ...]
+    """All that may be split where states rest in parts, those of the most bytes first."""
+    named: tuple[str, ...] = ()
+    """What the program names by `weft.checkpoint_name` and may be split along its second dimension."""
+
+    @staticmethod
+    def of(arguments: Sequence[Argument], dimensions: Sequence[Dimension]) -> Structure:
+        batch = _batch(arguments, dimensions)
+        others = [each for each in dimensions if each is not batch]
+        weights = [each for each in others if not each.is_batch]
+        return Structure(tuple(arguments), batch, tuple(_splits(weights)), tuple(weights))
+
+    @functools.cached_property
+    def kinds(self) -> tuple[tuple[Argument, int], ...]:
+        """One argument of each kind of layers that are alike, with how many there are."""
+        numbers = collections.Counter(alike(each.name) for each in self.arguments)
+        first = {alike(each.name): each for each in reversed(self.arguments)}
+        return tuple((first[name], number) for name, number in numbers.items())
+
+    @functools.cached_property
+    def ways_to_rest(self) -> tuple[str, ...]:
+        """What states can do along the batch's axis: those that differ. Of what was differentiated elsewhere, nobody
+        knows which states are parameters."""
+        kinds = {each.is_differentiated for each, _ in self.kinds if each.is_state and each.shape}
+        return STATES if len(kinds) == 2 else ("whole", "all")
+
+    @functools.cached_property
+    def _bytes(self) -> dict[Choice, float]:
+        """What was asked for already of states."""
+        return {}
+
+    def state_bytes(self, choice: Choice) -> float:
+        """What the ranks of a stage hold of states, of all stages together."""
+        plain = Choice(data=choice.data, tensor=choice.tensor, split=choice.split, states=choice.states)
+        if plain not in self._bytes:
+            specs, sizes = self.specs(plain), {DATA: choice.data, TENSOR: choice.tensor}
+            self._bytes[plain] = sum(
+                number * each.bytes / math.prod(sizes[axis] for entry in specs[alike(each.name)] for axis in _axes(entry))
+                for each, number in self.kinds if each.is_state)
+        return self._bytes[plain]
+
+    def rows(self) -> int:
+        """Of a batch."""
+        return self.batch.size
+
+    def activations(self, choice: Choice) -> dict[str, PartitionSpec]:
+        """Of named values."""
+        if not choice.sequence:
+            return {}
+        return {name: PartitionSpec(DATA if choice.data > 1 else None, TENSOR) for name in self.named}
+
+    def specs(self, choice: Choice) -> dict[str, PartitionSpec]:
+        """Of all arguments, by their names without indices."""
+        return {alike(each.name): self._spec(each, choice) for each, _ in self.kinds}
+
+    def _spec(self, argument: Argument, choice: Choice) -> PartitionSpec:
+        axes: list[list[str]] = [[] for _ in argument.shape]
+        if choice.data > 1 and (dim := self.batch.of(argument.name)) is not None:
+            axes[dim].append(DATA)
+        if choice.tensor > 1:
+            for each in self.splits[choice.split] if self.splits else ():
+                if (dim := each.of(argument.name)) is not None and argument.shape[dim] >= choice.tensor:
+                    axes[dim].append(TENSOR)
+        if choice.data > 1 and self._rests_in_parts(argument, choice):
+            if (dim := self._free_dimension(argument, axes, choice.data)) is not None:
+                axes[dim].append(DATA)
+        return PartitionSpec(*(tuple(each) or None for each in axes))
+
+    @staticmethod
+    def _rests_in_parts(argument: Argument, choice: Choice) -> bool:
+        if not argument.is_state or choice.states == "whole":
+            return False
+        return choice.states == "all" or not argument.is_differentiated
+
+    def _free_dimension(self, argument: Argument, axes: Sequence[Sequence[str]], ways: int) -> int | None:
+        """The one to be split where the argument rests: that which most others have as well, of those that are whole
+        and divisible; None if there is none."""
+        ranked = [each.of(argument.name) for each in self.rest]
+        for dim in dict.fromkeys(dim for dim in ranked if dim is not None):
+            if not axes[dim] and argument.shape[dim] % ways == 0:
+                return dim
+        return None
+
+
+def _batch(arguments: Sequence[Argument], dimensions: Sequence[Dimension]) -> Dimension:
+    """The first dimension of what is no state."""
+    inputs = [each for each in arguments if not each.is_state and each.shape]
+    for argument in inputs:
+        for each in dimensions:
+            if each.is_batch and each.of(argument.name) == 0:
+                return each
+    raise ValueError("the program has no batch: an argument that no result replaces, with more than one row")
+
+
+def _splits(weights: Sequence[Dimension]) -> Iterable[tuple[Dimension, ...]]:
+    """All sets to which no dimension can be added, those of the most bytes first."""
+    kinds: dict[tuple, list[Dimension]] = {}
+    for each in weights:
+        kinds.setdefault((each.size, tuple(sorted(dim for _, dim in each.members))), []).append(each)
+    groups = [tuple(each) for each in kinds.values() if _agree(each)]
+
+    def compatible(group, chosen) -> bool:
+        return not any(a.conflicts(b) for other in chosen for a in group for b in other)
+
+    found = set()
+    for first in groups:
+        chosen = [first]
+        for group in groups:
+            if group is not first and compatible(group, chosen):
+                chosen.append(group)
+        found.add(frozenset(each for group in chosen for each in group))
+    ranked = sorted(found, key=lambda each: (-sum(dimension.bytes for dimension in each), -len(each)))
+    return [tuple(sorted(each, key=lambda dimension: (-dimension.bytes, sorted(dimension.members)))) for each in ranked]
+
+
+def _agree(group: Sequence[Dimension]) -> bool:
+    return not any(a.conflicts(b) for a, b in itertools.combinations(group, 2))
+
+
+def divisors(number: int) -> list[int]:
+    return [each for each in range(1, number + 1) if number % each == 0]
+
+
+def _axes(entry) -> tuple[str, ...]:
+    return () if entry is None else (entry,) if isinstance(entry, str) else entry
