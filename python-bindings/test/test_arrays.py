@@ -300,3 +300,22 @@ def test_in_two_processes(mpirun, tmp_path):
                             ".addressable_shards are those of this one, and weft.distributed.process_allgather(x), "
                             "called in all processes, gathers all of it")
         assert " ".join(lines[3:]).replace("  ", "") .replace(" ", "") == whole.replace(" ", "")
+
+
+def test_init_leaves_shards_on_the_ranks():
+    mesh = weft.make_mesh((2, 2), ("data", "model"))
+
+    def function(key, scale):
+        return {"w": scale * weft.random.normal(key, (8, 6)), "b": weft.numpy.zeros(5), "n": weft.numpy.sum(weft.numpy.ones(3))}
+
+    specs = {"w": P("data", "model"), "b": P("data"), "n": P()}
+    whole = weft.jit(function)(weft.random.key(1), np.float32(2))
+    state = weft.init(function, weft.random.key(1), np.float32(2), mesh=mesh, out_shardings=specs)
+    for name, value in state.items():
+        assert isinstance(value, weft.Array) and value.sharding.spec == specs[name]
+        np.testing.assert_array_equal(value, whole[name])
+    assert [shard.data.shape for shard in state["w"].addressable_shards] == 4 * [(4, 3)]
+    assert [shard.data.shape for shard in state["b"].addressable_shards] == [(3,), (3,), (2,), (2,)]
+    double = weft.jit(lambda s: weft.tree.map(lambda x: 2 * x, s), mesh=mesh, in_shardings=(specs,), out_shardings=specs,
+                      donate_argnums=0)
+    np.testing.assert_array_equal(double(state)["w"], 2 * whole["w"])

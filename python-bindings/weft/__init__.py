@@ -3,7 +3,7 @@
 """Weft: author, annotate and compile sharded models. Names are those of JAX."""
 
 from . import tree
-from .arrays import Array, Shard, device_put, make_array_from_callback
+from .arrays import Array, Shard, device_put, init, make_array_from_callback
 from .autodiff import grad, stop_gradient, value_and_grad
 from .budget import BudgetError, budget
 from .checkpoints import Saving, restore, save, saved_metadata, saved_steps
@@ -90,6 +90,7 @@ __all__ = [
     "eval_shape",
     "from_jax",
     "grad",
+    "init",
     "jit",
     "lax",
     "load",

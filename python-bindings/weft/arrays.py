@@ -341,6 +341,26 @@ def _put(leaf: Any, sharding: Any) -> Array:
     return make_array_from_callback(whole.shape, sharding, lambda index: whole[index])
 
 
+def init(function: Callable, *args: Any, mesh: Any = None, out_shardings: Any = None) -> Any:
+    """What a function of `weft.numpy` returns for these arguments, as `Array`s: each rank computes and keeps its
+    shards, and nothing is gathered. For states that no process could hold whole:
+
+        state = weft.init(lambda key: model.init(key), weft.random.key(0), mesh=mesh, out_shardings=specs)
+
+    `mesh` and `out_shardings` are those of `weft.jit`. All processes of a job call it alike."""
+    from .jit import jit
+
+    compiled = jit(function, mesh=mesh, out_shardings=out_shardings).lower(*args).compile()
+    infos = {info.name: info for info in compiled.entry.outputs}
+
+    def shards(session: Session, name: str) -> Array:
+        info = infos[name]
+        parts = {rank: session.shard(name, rank) for rank in session.ranks_with(name)}
+        return Array(info.shape, info.dtype, info.sharding, parts=parts)
+
+    return compiled.call_leaves(compiled.signature.leaves(args, {}), None, shards)
+
+
 def gathered(x: Any) -> Any:
     """An `Array` as a whole array of NumPy in every process, all of which call it."""
     if not isinstance(x, Array):
