@@ -428,11 +428,10 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     stages.table = std::move(*table);
   }
   if (options.memoryLimit) {
-    auto ranges =
-        chooseRecomputation(module, used.pipeline, options.memoryLimit);
-    if (failed(ranges))
+    auto fitting = limitMemory(module, used.pipeline, options.memoryLimit);
+    if (failed(fitting))
       return failure();
-    used.pipeline.recomputed = std::move(*ranges);
+    used.pipeline = std::move(*fitting);
   }
   return runPasses(module, used, [&](PassManager &pm) {
     buildPipeline(pm, used.pipeline, form);

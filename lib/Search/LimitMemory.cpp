@@ -38,7 +38,12 @@ public:
                       int64_t limit)
       : graph(graph), options(options), limit(limit) {}
 
-  FailureOr<Ranges> run();
+  /// None if no choice that is found is under the limit.
+  FailureOr<std::optional<Ranges>> run();
+  /// The fewest bytes of what was tried.
+  int64_t leastBytes() const { return smallest.bytes; }
+  /// Says that nothing was found.
+  LogicalResult fail();
 
 private:
   /// A choice for chains that may take `budget` bytes.
@@ -52,7 +57,6 @@ private:
   LogicalResult attempt(const Choice &choice);
   LogicalResult search(int64_t goal);
   Choice everythingAgain(bool isNested) const;
-  LogicalResult fail();
 
   ModuleOp graph;
   const PipelineOptions &options;
@@ -247,11 +251,11 @@ LogicalResult RecomputationSearch::fail() {
   return failure();
 }
 
-FailureOr<Ranges> RecomputationSearch::run() {
+FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
   if (failed(attempt(Choice())))
     return failure();
   if (best)
-    return best->ranges;
+    return std::optional(best->ranges);
   unlimitedBytes = smallest.bytes;
   auto measured = measureChains(*smallest.schedule);
   if (failed(measured))
@@ -269,15 +273,34 @@ FailureOr<Ranges> RecomputationSearch::run() {
     if (failed(search(least)))
       return failure();
   }
-  if (best)
-    return best->ranges;
-  return fail();
+  return best ? std::optional(best->ranges) : std::nullopt;
 }
 
-FailureOr<std::vector<std::string>>
-chooseRecomputation(ModuleOp graph, const PipelineOptions &options,
-                    int64_t limit) {
-  return RecomputationSearch(graph, options, limit).run();
+static PipelineOptions recomputing(PipelineOptions options, Ranges ranges) {
+  options.recomputed = std::move(ranges);
+  return options;
+}
+
+FailureOr<PipelineOptions>
+limitMemory(ModuleOp graph, const PipelineOptions &options, int64_t limit) {
+  RecomputationSearch search(graph, options, limit);
+  auto ranges = search.run();
+  if (failed(ranges))
+    return failure();
+  if (*ranges)
+    return recomputing(options, **ranges);
+  if (!options.optimizeShardings)
+    return search.fail();
+  PipelineOptions propagated = options;
+  propagated.optimizeShardings = false;
+  RecomputationSearch other(graph, propagated, limit);
+  ranges = other.run();
+  if (failed(ranges))
+    return failure();
+  if (*ranges)
+    return recomputing(propagated, **ranges);
+  return other.leastBytes() < search.leastBytes() ? other.fail()
+                                                  : search.fail();
 }
 
 } // namespace weft

@@ -12,6 +12,10 @@
 // measured chains. The arena of that is the answer to the question; where the
 // chains promised too much or too little, the next choice has another limit.
 //
+// Where nothing fits, shardings that are chosen by cost may be the reason: they
+// hold more where that saves communication. Then the same is tried with those
+// that propagation gives.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_SEARCH_LIMITMEMORY_H
@@ -23,13 +27,13 @@
 
 namespace weft {
 
-/// The ranges of regions (option `ranges` of --weft-checkpoint-regions) with
-/// which the arena of the graph has at most `limit` bytes; none
-/// if it has without. Fails with a diagnostic that names what takes the memory
-/// if no choice was found.
-mlir::FailureOr<std::vector<std::string>>
-chooseRecomputation(mlir::ModuleOp graph, const PipelineOptions &options,
-                    int64_t limit);
+/// `options` with ranges of regions to recompute (option `ranges` of
+/// --weft-checkpoint-regions), and with shardings by propagation alone where it
+/// takes that, so that the arena of the graph has at most `limit` bytes. Fails
+/// with a diagnostic that names what takes the memory if no choice was found.
+mlir::FailureOr<PipelineOptions> limitMemory(mlir::ModuleOp graph,
+                                             const PipelineOptions &options,
+                                             int64_t limit);
 
 } // namespace weft
 
