@@ -107,10 +107,12 @@ def test_a_checkpoint_is_not_lost(workshop, tmp_path):
         "with --resume, or name another folder"]
     other = tmp_path / "text"
     other.write_bytes(bytes(1000))
-    assert refused("--resume", "--out", folder, "--width=64", "--seed=1", "--data", other) == [
+    assert refused("--resume", "--out", folder, "--width=64", "--seed=1", "--moe=experts=4", "--data", other) == [
         "--width 64: the run of the checkpoint has 32; leave it out, or begin another run with "
         "another --out",
         "--seed 1: the run of the checkpoint has 0; leave it out, or begin another run with "
+        "another --out",
+        "--moe experts=4: the run of the checkpoint has 0; leave it out, or begin another run with "
         "another --out",
         "--data: the text is not that of the checkpoint, whose run would not be continued"]
     assert weft.saved_steps(folder) == [STEPS]

@@ -12,7 +12,7 @@ tensor [E, G, C, features], whose split goes from the one dimension to the other
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..numpy import elementwise as el, ordering, products, reductions as red, shapes as sh
+from ..numpy import elementwise as el, products, reductions as red, shapes as sh
 from ..recomputation import checkpoint_name
 from ..tracing import elements, ops
 from ..tracing.errors import ShapeError
