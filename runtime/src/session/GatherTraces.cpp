@@ -106,7 +106,7 @@ Result<std::vector<RankTrace>> gatherTraces(const SessionCore &core) {
                         core.rankSet().gather(mine, core.deadline()));
   const uint64_t first = Reader(all).read();
   for (size_t p = 0; p < processes; ++p) {
-    Reader reader(std::span(all).subspan(p * most, most));
+    Reader reader{std::span(all).subspan(p * most, most)};
     const uint64_t offset = reader.read();
     for (RankTrace &trace : decode(reader, offset, first, core.ranks().size()))
       traces.push_back(std::move(trace));
