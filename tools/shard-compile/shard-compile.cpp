@@ -240,6 +240,11 @@ int main(int argc, char **argv) {
   CompileOptions options;
   if (llvm::Error error = readOptions(options))
     return fail(std::move(error));
+  // The linker, which is LLVM's, sets all flags of the process to their
+  // defaults when it has linked kernels.
+  const Form form = emit;
+  const OpPrintingFlags flags;
+  const std::string explained = explain, machines = cluster;
   auto path = resolveOutput(output.empty() ? "-" : output.getValue(), input);
   if (!path)
     return fail("-o: " + toString(path.takeError()));
@@ -259,13 +264,15 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
 
-  if (emit != Form::Plan) {
-    if (failed(lowerModule(*module, emit, options)))
+  if (form != Form::Plan) {
+    if (failed(lowerModule(*module, form, options)))
       return 1;
-    if (!OpPrintingFlags().shouldPrintDebugInfo())
+    if (!flags.shouldPrintDebugInfo())
       removeExplanations(*module);
     std::string text;
-    llvm::raw_string_ostream(text) << *module << '\n';
+    llvm::raw_string_ostream os(text);
+    module->print(os, OpPrintingFlags(flags).useLocalScope());
+    os << '\n';
     if (llvm::Error error = writeOutput(*path, text))
       return fail(std::move(error));
     return 0;
@@ -275,14 +282,14 @@ int main(int argc, char **argv) {
     return 1;
   if (llvm::Error error = writeOutput(*path, *plan))
     return fail(std::move(error));
-  const PlanReport report = makePlanReport(*plan, cluster);
+  const PlanReport report = makePlanReport(*plan, machines);
   // A plan that is piped on stands alone.
   llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
   out << printPlanReport(report) << printChoiceReports(*module)
       << printSplitReports(*module) << printRecomputationReports(*module);
-  if (explain == "collectives")
+  if (explained == "collectives")
     out << printReasons(report);
-  if (explain == "schedule") {
+  if (explained == "schedule") {
     FailureOr<cost::CostModel> model =
         loadCostModel(*module, clusterOf(options.pipeline));
     if (failed(model))
