@@ -109,6 +109,11 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinEqualOps());
   // All private functions are copied to where they are needed.
   pm.addPass(createSymbolDCEPass());
+  // Last: numbers depend on nothing that shardings decide.
+  if (options.verified != Verified::No)
+    pm.addPass(createNumberValues());
+  if (options.verified == Verified::Reference)
+    pm.addPass(createIsolateOps());
   verifyForm(pm, Form::Graph);
 }
 
@@ -150,6 +155,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Once it is known which values are partial sums.
   if (options.reduceDtype == ReduceDtype::Float32)
     pm.addPass(createApplyReduceDtype());
+  // With every movement of data, and before it is collectives.
+  if (options.verified == Verified::Values)
+    pm.addPass(createObserveValues());
   pm.addPass(createLocalize({clusterOf(options)}));
   // Without a pipeline: shardings were chosen as for one.
   pm.addPass(createRemoveStages());

@@ -44,6 +44,11 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 /// In which type gradients of 16-bit floats are summed over devices.
 enum class ReduceDtype : uint8_t { Own, Float32 };
 
+/// What is compiled of a program that is to be verified: with its values as
+/// results (--weft-observe-values), or the graph that they are compared with
+/// (--weft-isolate-ops).
+enum class Verified : uint8_t { No, Values, Reference };
+
 /// A pipeline along a mesh axis; see --weft-assign-stages and
 /// --weft-form-timelines.
 struct StageOptions {
@@ -90,6 +95,7 @@ struct PipelineOptions {
   /// none.
   bool recomputeInKernels = true;
   int64_t memoryLimit = 0;
+  Verified verified = Verified::No;
   /// CUDA only: let GEMMs do element-wise work before they store.
   bool fuseEpilogues = true;
   /// Make one launch of several of the same kernel; for others than CUDA

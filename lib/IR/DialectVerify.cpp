@@ -12,6 +12,7 @@
 
 #include "weft/IR/AxisProvenance.h"
 #include "weft/IR/MeshDevices.h"
+#include "weft/IR/ObservedValues.h"
 #include "weft/IR/OperandShardings.h"
 #include "weft/IR/Reasons.h"
 #include "weft/IR/ValueSharding.h"
@@ -144,6 +145,14 @@ static LogicalResult verifyValueAttribute(const Subject &subject,
              << name << " of " << subject.what
              << " must be a unit attribute, got " << attr.getValue();
   }
+  if (name == kObservedAttrName) {
+    std::string problem = subject.what.starts_with("result")
+                              ? checkObserved(attr.getValue())
+                              : "is for results of functions";
+    if (!problem.empty())
+      return subject.error()
+             << name << " of " << subject.what << " " << problem;
+  }
   if (name == WeftDialect::kShardingsAttrName ||
       name == kOperandShardingsAttrName)
     return subject.error() << name << " is for ops; " << subject.what
@@ -268,6 +277,13 @@ static LogicalResult verifyReasons(Operation *op, Attribute attr) {
   return success();
 }
 
+static LogicalResult verifyNumbered(Operation *op, Attribute attr) {
+  if (std::string problem = checkNumbered(attr, op->getNumResults());
+      !problem.empty())
+    return op->emitError() << kNumberedAttrName << " " << problem;
+  return success();
+}
+
 /// One origin, or unit, for each result of the op.
 static LogicalResult verifyResultOrigins(Operation *op, Attribute attr) {
   auto origins = dyn_cast<ArrayAttr>(attr);
@@ -362,6 +378,8 @@ LogicalResult WeftDialect::verifyOperationAttribute(Operation *op,
     return verifyProvenances(op, attr.getValue());
   if (name == kReasonsAttrName)
     return verifyReasons(op, attr.getValue());
+  if (name == kNumberedAttrName)
+    return verifyNumbered(op, attr.getValue());
   if (name == kShardingAttrName || name == kGlobalTypeAttrName ||
       name == kNameAttrName || name == kParameterAttrName)
     return op->emitError()

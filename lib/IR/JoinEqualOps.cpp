@@ -8,11 +8,13 @@
 // MLIR's elimination of common subexpressions takes ops with different
 // attributes for different ones. So origins are put aside while it runs, but
 // for the pipeline stage: each stage computes for itself. So is where shardings
-// came from; that of the first of equal ops stays.
+// came from, and the numbers of values that are to be observed; those of the
+// first of equal ops stay.
 //
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/AxisProvenance.h"
+#include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
 #include "weft/IR/WeftDialect.h"
@@ -31,8 +33,8 @@ using namespace weft;
 
 namespace {
 
-/// The origins of the ops of a module, and where their shardings came from,
-/// while they are put aside.
+/// The origins of the ops of a module, where their shardings came from, and
+/// their numbers, while they are put aside.
 class Origins : public RewriterBase::Listener {
 public:
   explicit Origins(ModuleOp module) : module(module) {
@@ -41,8 +43,9 @@ public:
         of[op] = origin;
         setOrigin(op, onlyStage(origin));
       }
-      if (Attribute provenance = op->removeAttr(kProvenanceAttrName))
-        provenances[op] = provenance;
+      for (StringRef name : setAside)
+        if (Attribute attr = op->removeAttr(name))
+          others[op].emplace_back(name, attr);
     });
   }
 
@@ -51,8 +54,8 @@ public:
     module.walk([&](Operation *op) {
       if (OriginAttr origin = of.lookup(op))
         setOrigin(op, origin);
-      if (Attribute provenance = provenances.lookup(op))
-        op->setAttr(kProvenanceAttrName, provenance);
+      for (auto [name, attr] : others.lookup(op))
+        op->setAttr(name, attr);
     });
   }
 
@@ -65,9 +68,12 @@ public:
   }
 
 private:
+  static constexpr StringLiteral setAside[] = {kProvenanceAttrName,
+                                               kNumberedAttrName};
+
   ModuleOp module;
   DenseMap<Operation *, OriginAttr> of;
-  DenseMap<Operation *, Attribute> provenances;
+  DenseMap<Operation *, SmallVector<std::pair<StringRef, Attribute>, 2>> others;
 };
 
 struct JoinEqualOps : weft::impl::JoinEqualOpsBase<JoinEqualOps> {

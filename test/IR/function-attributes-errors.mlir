@@ -126,3 +126,13 @@ func.func private @f() attributes {weft.segment = #weft.segment<entry = "step", 
 
 // expected-error @below {{weft.segment must be a #weft.segment of a function, got 0 : i64}}
 func.func private @f() attributes {weft.segment = 0}
+
+// -----
+
+// expected-error @below {{weft.observed of argument 0 is for results of functions}}
+func.func private @f(tensor<4xf32> {weft.observed = {}})
+
+// -----
+
+// expected-error @below {{weft.observed of result 0 must be a dictionary of order, number, kind, terms, name and sources}}
+func.func private @f() -> (tensor<4xf32> {weft.observed = {order = 0 : i64, number = 0 : i64, kind = "other", terms = 0 : i64, name = "x", sources = array<i64>}})

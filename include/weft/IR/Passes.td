@@ -37,7 +37,8 @@ def JoinEqualOps : Pass<"weft-join-equal-ops", "::mlir::ModuleOp"> {
   let description = [{
     **Needs** any form.
 
-    **Does** what `--cse` does, but compares ops without `weft.origin`: what the
+    **Does** what `--cse` does, but compares ops without `weft.origin` and
+    `weft.numbered`: what the
     forward and the backward pass both compute is computed in the forward pass.
     The op that stays is also the gradient that one joined with it was.
 
@@ -121,6 +122,44 @@ def ExpandAttention : FormPass<"weft-expand-attention", "Composites"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::weft::WeftDialect"
   ];
+}
+
+def NumberValues : FormPass<"weft-number-values", "Graph"> {
+  let summary = "Number the values that a verified run compares";
+  let description = [{
+    **Needs** a graph (form 1) without loops over micro-batches and without
+    stages: of others there are several values of a name, which is an error.
+
+    **Does** give every op `weft.numbered`: the number of its first result, what
+    its results were before dimensions are padded, and how its rounding errors
+    are bounded: `sum` with the number of terms, `attention`, or `element`. Ops of
+    constants alone have none, nor have those whose result is an operand again: a
+    broadcast, a constraint, a barrier, a name.
+
+    **Leaves** the same graph. The numbers depend on neither shardings nor the
+    mesh.
+
+    **Example** `test/IR/number-values.mlir`.
+  }];
+}
+
+def IsolateOps : FormPass<"weft-isolate-ops", "Graph"> {
+  let summary = "Let one device compute every op on operands that it is given";
+  let description = [{
+    **Needs** a graph (form 1) after `--weft-number-values`.
+
+    **Does** make the reference of a verified run: every function takes, beside
+    its arguments, the value of each number that an op uses, and returns the value
+    of each number in place of its results. So each op is computed on what the
+    ranks computed it on, and errors of earlier ops are not seen in later ones.
+    Shardings and constraints are removed, and the mesh has one device.
+
+    **Leaves** a graph of one device, with arguments `weft.given N` and results
+    `weft.value N`.
+
+    **Example** `test/IR/isolate-ops.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
 }
 
 def PrintShardingRules : Pass<"weft-print-sharding-rules"> {

@@ -174,6 +174,28 @@ def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
   ];
 }
 
+def ObserveValues : FormPass<"weft-observe-values", "Graph"> {
+  let summary = "Return the values that a verified run compares";
+  let description = [{
+    **Needs** a sharded graph after `--weft-insert-reshards`, with the numbers that
+    `--weft-number-values` gave ops.
+
+    **Does** return every numbered value, and what each `weft.reshard` makes of
+    one, in the sharding that it has: partial sums stay partial sums, and nothing
+    is moved. `weft.observed` says of each such result which value it is, and which
+    others it is made of. One that the function returns anyway gets this attribute
+    alone.
+
+    **Leaves** a sharded graph whose functions have more results. They live to the
+    end, so kernels write what they would otherwise keep in registers; which ops
+    are split how, and which collectives there are, is decided before. Where a
+    value is padded, padding of its result holds anything.
+
+    **Example** `test/Partition/observe-values.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+}
+
 def Localize : FormPass<"weft-localize", "Graph"> {
   let summary = "Turn global shapes into local ones and reshards into collectives";
   let description = [{
