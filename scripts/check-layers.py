@@ -7,7 +7,7 @@
     Cost <- Sharding, Optimize, Timeline <- IR <- phases <- Forms, Plan <- Phases <- Search <- Compile <- tools
     Cost, Timeline <- Report <- Simulate: the plan schema and no mlir/, no llvm/
     runtime: no mlir/, no llvm/, and inside of it
-        values <- io, comm <- plan <- cpu, launch <- comm/mpi, watch, checkpoint, executor <- cuda <- session
+        values <- io, comm <- plan <- cpu, launch <- comm/mpi, watch, checkpoint, executor <- cuda <- session <- observe
         cuda: platform <- gemm, attention, comm <- nccl <- rank
     shard-bench is a tool that times the runtime, and knows all of it
     emulator: stands alone, but for the element types of the runtime
@@ -79,6 +79,7 @@ PUBLIC_HEADERS = {
     "plan_generated": "plan", "CollectiveQueues": "plan", "TimelineSteps": "plan",
     "Bootstrap": "launch", "Preemption": "launch", "Launch": "launch",
     "Checkpoint": "checkpoint", "SessionOptions": "executor", "Session": "session",
+    "CompareValues": "observe",
 }
 # What a part of the runtime may include beside itself and values.
 HOST = {"io", "comm", "plan", "cpu", "launch"}
@@ -101,6 +102,7 @@ RUNTIME_MAY_INCLUDE = {
     "cuda/rank": HOST | {"executor", "cuda/platform", "cuda/gemm", "cuda/attention", "cuda/comm",
                          "cuda/nccl"},
     "session": HOST | {"checkpoint", "executor", "watch", "cuda/rank"},
+    "observe": HOST | {"session"},
 }
 # Plain C++, which links where there is no LLVM.
 PLAIN_PARTS = {"Cost", "Optimize", "Timeline", "Report", "Simulate"}

@@ -30,6 +30,7 @@ public:
   void groups();
   void states();
   void kernels();
+  void observed(const plan::ObservedValue &value);
   void dumpEntry(const plan::Entry &entry);
 
   std::string text;
@@ -372,6 +373,18 @@ void Dumper::timeline(const plan::Timeline &timeline) {
   }
 }
 
+void Dumper::observed(const plan::ObservedValue &value) {
+  std::string sources;
+  if (value.sources())
+    for (uint32_t source : *value.sources())
+      sources += fmt::format("{}{}", sources.empty() ? "" : ", ", source);
+  print("    output {} is value {} {}", value.output(), value.number(),
+        observedName(value.kind()));
+  if (value.terms())
+    print(" of {} terms", value.terms());
+  print(" made of [{}] {}\n", sources, quoted(value.name()));
+}
+
 void Dumper::dumpEntry(const plan::Entry &entry) {
   print("entry {}{} arena {} bytes, liveness {} bytes\n", quoted(entry.name()),
         entry.role() ? fmt::format(" role {}", *entry.role()) : "",
@@ -381,6 +394,11 @@ void Dumper::dumpEntry(const plan::Entry &entry) {
   print("  buffers {}\n", entry.buffers()->size());
   for (uint32_t i = 0; i < entry.buffers()->size(); ++i)
     buffer(i, *entry.buffers()->Get(i));
+  if (entry.observed()) {
+    print("  observed {}\n", entry.observed()->size());
+    for (const plan::ObservedValue *value : *entry.observed())
+      observed(*value);
+  }
   if (entry.timeline())
     return timeline(*entry.timeline());
   print("  instructions {}{}\n", entry.instructions()->size(),

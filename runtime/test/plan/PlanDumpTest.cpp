@@ -42,6 +42,19 @@ TEST(PlanDump, Entry) {
 )");
 }
 
+TEST(PlanDump, ObservedValues) {
+  SamplePlan sample(2);
+  auto value = std::make_unique<plan::ObservedValueT>();
+  value->kind = plan::ObservedKind::Sum;
+  value->terms = 16;
+  value->number = 3;
+  value->name = "weft.reduce (model.py:3)";
+  sample.step().observed.push_back(std::move(value));
+  EXPECT_THAT(*sample.build().dump("train_step"),
+              HasSubstr("\n  observed 1\n    output 0 is value 3 sum of 16 "
+                        "terms made of [] \"weft.reduce (model.py:3)\"\n"));
+}
+
 TEST(PlanDump, PartOfABuffer) {
   PlanBuilder builder({{"data", 1}});
   EntryBuilder entry = builder.entry("e");

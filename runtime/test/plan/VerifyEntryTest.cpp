@@ -75,6 +75,36 @@ TEST(VerifyEntry, Bindings) {
   });
 }
 
+/// Adds an observed value to the sample.
+static void observe(SamplePlan &p, uint32_t output, plan::ObservedKind kind,
+                    std::vector<uint32_t> sources) {
+  auto value = std::make_unique<plan::ObservedValueT>();
+  value->output = output;
+  value->kind = kind;
+  value->sources = std::move(sources);
+  value->name = "an op";
+  p.step().observed.push_back(std::move(value));
+}
+
+TEST(VerifyEntry, ObservedValues) {
+  using plan::ObservedKind;
+  expectVerdicts({
+      {[](SamplePlan &p) {
+         observe(p, 0, ObservedKind::Sum, {});
+         observe(p, 1, ObservedKind::Moved, {0});
+       },
+       ""},
+      {[](SamplePlan &p) { observe(p, 2, ObservedKind::Sum, {}); },
+       "observed value 0 is output 2, but the entry has 2"},
+      {[](SamplePlan &p) { observe(p, 0, ObservedKind(4), {}); },
+       "observed value 0 is of kind 4, which does not exist"},
+      {[](SamplePlan &p) { observe(p, 0, ObservedKind::Moved, {}); },
+       "observed value 0 was moved, but has 0 sources"},
+      {[](SamplePlan &p) { observe(p, 0, ObservedKind::Sum, {0}); },
+       "observed value 0 is made of 0, which is none before it"},
+  });
+}
+
 TEST(VerifyEntry, ReadsAndWrites) {
   expectVerdicts({
       {[](SamplePlan &p) {

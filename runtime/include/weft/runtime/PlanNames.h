@@ -50,6 +50,11 @@ inline std::string bufferKindName(plan::BufferKind kind) {
   return spelled(plan::EnumNameBufferKind(kind), '_');
 }
 
+/// "moved", "element", "sum", "attention".
+inline std::string observedName(plan::ObservedKind kind) {
+  return spelled(plan::EnumNameObservedKind(kind), '_');
+}
+
 /// "run", "send", "receive".
 inline std::string actionName(plan::ActionKind kind) {
   return spelled(plan::EnumNameActionKind(kind), '_');
