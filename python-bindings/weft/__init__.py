@@ -37,6 +37,7 @@ from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, Unexpect
 from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
 from .auto import Auto, AutoPlan, auto
 from .sweep import sweep
+from .verify import Verification, WrongValue, verify
 
 __all__ = [
     "AbstractMesh",
@@ -78,6 +79,8 @@ __all__ = [
     "SpecError",
     "SummaryWriter",
     "UnexpectedTracerError",
+    "Verification",
+    "WrongValue",
     "auto",
     "budget",
     "checkpoint",
@@ -117,6 +120,7 @@ __all__ = [
     "sweep",
     "tree",
     "value_and_grad",
+    "verify",
     "visualize",
     "with_sharding_constraint",
 ]

@@ -11,10 +11,10 @@ import argparse
 import os
 import sys
 
-from .commands import auto, check, diff, lint, lock, report, specs, try_, why
+from .commands import auto, check, diff, lint, lock, report, specs, try_, verify, why
 from .diagnostics import CompileError, ExecutionError, message_of
 
-COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "try": try_, "auto": auto,
+COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "verify": verify, "try": try_, "auto": auto,
             "specs": specs, "report": report}
 
 

@@ -89,6 +89,12 @@ static cl::opt<std::string> cluster(
         "a file. All that is chosen by time is chosen for them, whatever the "
         "target. Default: dgx-h100"),
     cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> reference(
+    "reference",
+    cl::desc("Let the plan leave the values of the graph as results, and write "
+             "the plan that one device computes them with to this file: for "
+             "shard-run --verify"),
+    cl::value_desc("file"), cl::cat(category));
 static cl::opt<std::string> explain(
     "explain",
     cl::desc("Print why the plan is as it is: collectives, what each goes back "
@@ -223,6 +229,28 @@ static llvm::Error readOptions(CompileOptions &options) {
   return llvm::Error::success();
 }
 
+/// Brings the module to a graph, writes the plan of its reference, and sets the
+/// options for what is left to do of it.
+static llvm::Error writeReference(ModuleOp module, CompileOptions &options) {
+  auto path = resolveOutput(reference, input);
+  if (!path)
+    return llvm::createStringError("--reference: " +
+                                   toString(path.takeError()));
+  const auto failed = [] { return llvm::createStringError(""); };
+  if (mlir::failed(lowerModule(module, Form::Graph, options)))
+    return failed();
+  // What these ask for is in the graph.
+  options.mesh.clear();
+  options.devices.clear();
+  options.memoryLimit = 0;
+  options.pipeline.stages = {};
+  OwningOpRef<ModuleOp> copy = module.clone();
+  options.pipeline.verified = Verified::Reference;
+  FailureOr<std::string> plan = compileModule(*copy, options);
+  options.pipeline.verified = Verified::Values;
+  return mlir::failed(plan) ? failed() : writeOutput(*path, *plan);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // A limit of file sizes is an error of the write that meets it.
@@ -264,6 +292,12 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
 
+  if (reference.getNumOccurrences())
+    if (llvm::Error error = writeReference(*module, options)) {
+      std::string message = toString(std::move(error));
+      // Diagnostics have been printed.
+      return message.empty() ? 1 : fail(message);
+    }
   if (form != Form::Plan) {
     if (failed(lowerModule(*module, form, options)))
       return 1;

@@ -252,6 +252,11 @@ std::optional<int> parseArguments(int argc, char **argv, Arguments &arguments) {
                      "Print the plan, or one section of it (header, groups, "
                      "states, kernels or an entry), instead of running it")
           ->expected(0, 1);
+  app.add_option("--verify", arguments.verify,
+                 "Compare every value of one step with what one device makes "
+                 "of the same operands: the reference that shard-compile "
+                 "--reference wrote with the plan. Exit status 1 if any is "
+                 "wrong");
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   addSteps(app, arguments);
   addData(app, arguments, inputs, outputs);

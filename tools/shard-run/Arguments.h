@@ -46,6 +46,8 @@ struct Arguments {
   std::vector<NamedFile> inputs;
   std::vector<NamedFile> outputs;
   std::string load;
+  /// A reference plan to compare one step with; empty = run as usual.
+  std::string verify;
   std::string save;
   /// A folder of checkpoints; empty = none are written.
   std::string checkpoints;

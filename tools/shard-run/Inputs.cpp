@@ -296,6 +296,18 @@ Status Inputs::setStates(Session &session) const {
   return setFrom(session, *stepped, 0, /*states=*/true);
 }
 
+Result<std::map<std::string, Array>> Inputs::readInputs() const {
+  std::map<std::string, Array> arrays;
+  for (const InputFileOf &file : files) {
+    if (file.value->isState || !stepped->input(file.value->name))
+      continue;
+    WEFT_ASSIGN_OR_RETURN(arrays[file.value->name],
+                          file.isStack ? file.reader.readSlice(0)
+                                       : file.reader.read());
+  }
+  return arrays;
+}
+
 Status Inputs::setInputs(Session &session, int64_t step, bool isFirst) const {
   return setFrom(session, *stepped, step, /*states=*/false, isFirst);
 }

@@ -13,6 +13,7 @@
 #include "weft/runtime/Safetensors.h"
 #include "weft/runtime/Session.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ public:
   /// then those that change.
   runtime::Status setInputs(runtime::Session &session, int64_t step,
                             bool isFirst) const;
+
+  /// The inputs of the first step that are no states, by name.
+  runtime::Result<std::map<std::string, runtime::Array>> readInputs() const;
 
 private:
   void chooseEntries(const Arguments &arguments, const runtime::Plan &plan,

@@ -13,6 +13,7 @@
 #include "Outputs.h"
 #include "Printable.h"
 #include "Progress.h"
+#include "weft/runtime/CompareValues.h"
 #include "weft/runtime/OutputFiles.h"
 #include "weft/runtime/plan_generated.h"
 
@@ -21,6 +22,7 @@
 
 #include <chrono>
 #include <new>
+#include <sstream>
 
 namespace weft::tools {
 
@@ -159,6 +161,51 @@ static std::vector<Status> runAndWrite(Session &session, const Inputs &inputs,
   return failures;
 }
 
+/// What is wrong with a plan and the reference that it is compared with.
+static void checkVerified(const Plan &plan, const Inputs &inputs,
+                          const Result<Plan> &reference,
+                          const Arguments &arguments, int64_t processes,
+                          Problems &problems) {
+  const std::pair<bool, const char *> others[] = {
+      {arguments.steps != 1, "--steps"},
+      {!arguments.outputs.empty(), "--output"},
+      {!arguments.save.empty(), "--save"},
+      {!arguments.metrics.empty(), "--metrics"},
+      {!arguments.times.empty(), "--times"},
+      {!arguments.trace.empty(), "--trace"}};
+  for (const auto &[isGiven, option] : others)
+    if (isGiven)
+      problems.push_back(fmt::format("--verify runs one step and writes "
+                                     "nothing: leave out {}",
+                                     option));
+  if (!reference.ok())
+    problems.push_back(
+        fmt::format("--verify: {}", reference.status().message()));
+  else if (const Status status =
+               checkReference(plan, *reference, inputs.entry().name);
+           !status.ok())
+    problems.push_back(fmt::format("--verify: {}", status.message()));
+  if (processes > 1)
+    problems.push_back("--verify: all ranks must be in one process");
+}
+
+static void showComparison(const Comparison &comparison) {
+  std::istringstream lines(print(comparison));
+  for (std::string line; std::getline(lines, line);)
+    fmt::print("{}\n", printable(line));
+}
+
+/// One step, compared with the reference.
+static Result<Comparison> compareStep(Session &session, const Plan &reference,
+                                      const SessionOptions &options,
+                                      const Inputs &inputs) {
+  WEFT_RETURN_IF_ERROR(inputs.setStates(session));
+  WEFT_ASSIGN_OR_RETURN(const auto arrays, inputs.readInputs());
+  WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<Session> device,
+                        Session::create(reference, options));
+  return compareValues(session, *device, inputs.entry().name, arrays);
+}
+
 /// Opens their folder, and sets the states of a run that is resumed.
 static Status openCheckpoints(Checkpoints &checkpoints, Session &session,
                               const Arguments &arguments, const Launch &launch,
@@ -211,6 +258,12 @@ static int runPlan(const Arguments &arguments) {
   if (!launch.ok() || launch->rank == 0)
     checkOutputs(arguments, problems);
   checkTarget(*plan, arguments, problems);
+  std::optional<Result<Plan>> reference;
+  if (!arguments.verify.empty() && problems.empty()) {
+    reference = Plan::load(arguments.verify);
+    checkVerified(*plan, inputs, *reference, arguments, launch->world,
+                  problems);
+  }
   for (const std::string &problem : problems)
     report(exitBadInput, problem);
   if (!problems.empty()) {
@@ -262,6 +315,14 @@ static int runPlan(const Arguments &arguments) {
                                       *launch, options.bootstrap);
       !status.ok())
     return fail(exitBadInput, status);
+  if (reference) {
+    const Result<Comparison> compared =
+        compareStep(**session, **reference, options, inputs);
+    if (!compared.ok())
+      return fail(exitRunFailed, compared.status());
+    showComparison(*compared);
+    return compared->wrong.empty() ? exitSuccess : exitRunFailed;
+  }
   const std::vector<Status> failures =
       runAndWrite(**session, inputs, checkpoints, arguments, *launch);
   for (const Status &failure : failures)

@@ -78,16 +78,18 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions
-toOptions(const std::string &target, const std::string &mesh,
-          bool optimizeShardings, bool combineCollectives,
-          bool overlapCollectives, int64_t collectivePieces,
-          const std::string &reduceDtype, bool fuseEpilogues,
-          bool batchLaunches, bool recomputeInKernels,
-          const std::string &gemmPrecision, const std::string &memoryLimit,
-          const std::string &pipeline, const std::string &pipelineTable,
-          const std::string &pipelineTableName, const std::string &cluster) {
+static CompileOptions toOptions(
+    const std::string &target, const std::string &mesh, bool optimizeShardings,
+    bool combineCollectives, bool overlapCollectives, int64_t collectivePieces,
+    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+    bool recomputeInKernels, const std::string &gemmPrecision,
+    const std::string &memoryLimit, const std::string &pipeline,
+    const std::string &pipelineTable, const std::string &pipelineTableName,
+    const std::string &cluster, const std::string &verified) {
   CompileOptions options;
+  if (!verified.empty())
+    options.pipeline.verified =
+        verified == "reference" ? Verified::Reference : Verified::Values;
   options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
     llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
@@ -141,7 +143,7 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &gemmPrecision, const std::string &memoryLimit,
       const std::string &pipeline, const std::string &pipelineTable,
       const std::string &pipelineTableName, const std::string &cluster,
-      bool locations) {
+      const std::string &verified, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
@@ -152,7 +154,7 @@ lower(std::string_view text, const std::string &name, const std::string &form,
       target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
       collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
       recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
-      pipelineTableName, cluster);
+      pipelineTableName, cluster, verified);
   Outcome outcome;
   {
     nb::gil_scoped_release unlocked;
@@ -184,13 +186,13 @@ compile(std::string_view text, const std::string &name,
         bool recomputeInKernels, const std::string &gemmPrecision,
         const std::string &memoryLimit, const std::string &pipeline,
         const std::string &pipelineTable, const std::string &pipelineTableName,
-        const std::string &cluster,
+        const std::string &cluster, const std::string &verified,
         const std::map<std::string, std::string> &metadata) {
   CompileOptions options = toOptions(
       target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
       collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
       recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
-      pipelineTableName, cluster);
+      pipelineTableName, cluster, verified);
   options.metadata = metadata;
   Outcome outcome;
   {
@@ -224,7 +226,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
-        nb::arg("locations") = false,
+        nb::arg("verified") = "", nb::arg("locations") = false,
         "The module in a form as text, or None, and the diagnostics.");
   m.def("compile", &compile, nb::arg("text"), nb::arg("name"), nb::kw_only(),
         nb::arg("target") = "cpu", nb::arg("mesh") = "",
@@ -237,6 +239,7 @@ NB_MODULE(_compiler, m) {
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
         nb::arg("pipeline_table_name") = "the table", nb::arg("cluster") = "",
+        nb::arg("verified") = "",
         nb::arg("metadata") = std::map<std::string, std::string>(),
         "The bytes of the plan, or None, and the diagnostics.");
 }

@@ -18,6 +18,7 @@
 namespace weft::runtime {
 
 void bindCheckpoint(nanobind::module_ &m);
+void bindCompare(nanobind::module_ &m);
 void bindDistributed(nanobind::module_ &m);
 void bindPipeline(nanobind::module_ &m);
 void bindReport(nanobind::module_ &m);

@@ -25,4 +25,5 @@ NB_MODULE(_runtime, m) {
   bindCheckpoint(m);
   bindSession(m);
   bindStep(m);
+  bindCompare(m);
 }

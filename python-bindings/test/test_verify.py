@@ -1,0 +1,141 @@
+# Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Verified runs: faults are found where they are planted, and what is right is called right."""
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+import verified
+
+import weft
+import weft.numpy as wnp
+from weft import P
+
+CASES = [(model, mesh) for model in verified.MODELS for mesh in verified.MESHES]
+# Every model, and every mesh more than once.
+SAMPLE = [(model, verified.MESHES[i % len(verified.MESHES)]) for i, model in enumerate(verified.MODELS)]
+
+
+def pytest_generate_tests(metafunc):
+    if "model" in metafunc.fixturenames:
+        cases = CASES if metafunc.config.getoption("--verified-models") else SAMPLE
+        metafunc.parametrize("model, mesh", cases, ids=lambda each: each if isinstance(each, str) else str(each[0]))
+
+
+def test_models_are_right(model, mesh):
+    found = verified.clean(model, mesh)
+    assert found, str(found)
+    assert found.values > 0 and found.ranks == np.prod(mesh[0]) and found.largest <= 1
+
+
+def test_faults_are_located(pytestconfig):
+    seed = pytestconfig.getoption("--faults-seed")
+    seed = random.SystemRandom().randrange(10000) if seed is None else seed
+    print(f"seed {seed}")
+    missed, kinds = [], Counter()
+    for subject, fault, found in verified.plant(seed, 100):
+        kinds[fault.kind] += 1
+        if not verified.is_located(subject, fault, found):
+            missed.append(f"{fault.kind} in {subject.model} on {subject.mesh}: {fault.line}\n{found}")
+    assert kinds == {kind: 20 for kind in verified.KINDS}
+    assert len(missed) <= 5, f"of 100 faults with --faults-seed={seed}:\n" + "\n".join(missed)
+
+
+def forward(x, w):
+    return wnp.tanh(x @ w).sum(axis=1)
+
+
+MESH = weft.make_mesh((2, 2), ("data", "model"))
+
+
+def compiled(function=forward):
+    jitted = weft.jit(function, mesh=MESH, in_shardings=(P("data", "model"), P("model", None)))
+    return jitted.lower(verified.array(8, 16), verified.array(16, 4)).compile()
+
+
+def test_of_a_compiled_function():
+    found = weft.verify(compiled())
+    assert found and found.ranks == 4 and found.wrong == () and found.behind == 0
+    assert str(found).startswith(f"{found.values} values of entry forward on 4 ranks: all right; the largest error is ")
+    x, w = np.ones((8, 16), np.float32), np.ones((16, 4), np.float32)
+    assert weft.verify(compiled(), x, w).values == found.values
+    with pytest.raises(TypeError, match="x: expected float32"):
+        weft.verify(compiled(), x[:4], w)
+
+
+def test_sums_of_many_cancelling_terms():
+    """Rounding errors of the size of the result are within the bound, which is that of the terms."""
+    x = np.random.default_rng(0).standard_normal((8, 4096)).astype(np.float32) * 1e3
+    x[:, 2048:] = -x[:, :2048]
+    jitted = weft.jit(lambda x, w: x @ w, mesh=MESH, in_shardings=(P("data", "model"), P("model", None)))
+    w = np.ones((4096, 4), np.float32)
+    assert weft.verify(jitted.lower(x, w).compile(), x, w)
+
+
+def planted(tmp_path):
+    """A plan in which the sum over "model" is one over "data", with its reference."""
+    lowered = compiled()
+    graph, options = verified.verifiable(weft.jit(forward, mesh=MESH, in_shardings=(
+        P("data", "model"), P("model", None))).lower(verified.array(8, 16), verified.array(16, 4)))
+    text = graph.lower("spmd", verified="values", **options)
+    line = next(line for line in text.split("\n") if "weft.all_reduce" in line)
+    faulty = text.replace(line, line.replace('over <@mesh, {"model"}>', 'over <@mesh, {"data"}>'))
+    weft.Plan(graph.compile("cpu", verified="reference", **options)).save(tmp_path / "reference.plan")
+    weft.Plan(weft.lowered.Source(faulty, graph.name).compile("cpu", **options)).save(tmp_path / "faulty.plan")
+    return lowered, tmp_path / "faulty.plan", tmp_path / "reference.plan"
+
+
+def test_what_is_said_of_a_fault(tmp_path):
+    _, faulty, reference = planted(tmp_path)
+    found = weft.verify(weft.load(faulty), reference=reference)
+    assert not found
+    wrong, = found.wrong
+    assert wrong.is_moved and wrong.name.startswith('partial sums over "model" of dot_general (test_verify.py:')
+    assert wrong.ranks == (0, 1, 2, 3) and wrong.where == "" and wrong.differing == ("model",)
+    assert wrong.elements == wrong.of == 32 and abs(wrong.value - wrong.expected) > wrong.bound > 0
+    assert max(map(len, str(found).splitlines())) <= 80
+
+
+def weft_command(*arguments):
+    return subprocess.run([sys.executable, "-m", "weft", "verify", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_command(tmp_path):
+    right, faulty, reference = planted(tmp_path)
+    done = weft_command(faulty, reference)
+    assert done.returncode == 1 and "one is wrong" in done.stdout
+    as_json = json.loads(weft_command(faulty, reference, "--json").stdout)
+    assert as_json["forward"]["wrong"][0]["differing"] == ["model"]
+    program = tmp_path / "forward.mlir"
+    program.write_text(right._source.text)
+    done = weft_command(program)
+    assert done.returncode == 0 and ": all right; " in done.stdout
+
+
+def test_bad_input(tmp_path):
+    right, faulty, reference = planted(tmp_path)
+    right.save(tmp_path / "usual.plan")
+    with pytest.raises(weft.ExecutionError, match='entry "forward" of the plan was not made to be verified; compile it with'):
+        weft.verify(weft.load(tmp_path / "usual.plan"), reference=reference)
+    with pytest.raises(weft.ExecutionError, match='the reference is of another program: it has no entry "forward" for one device'):
+        weft.verify(weft.load(faulty), reference=faulty)
+    with pytest.raises(ValueError, match="a plan that was loaded takes the reference"):
+        weft.verify(weft.load(faulty))
+    with pytest.raises(ValueError, match="a compiled function takes none"):
+        weft.verify(right, reference=reference)
+    done = weft_command(faulty)
+    assert done.returncode == 2 and "name a program (.mlir), or a plan and its reference" in done.stderr
+    assert weft_command(tmp_path / "none.plan", reference).returncode == 2
+
+
+def test_micro_batches_are_refused():
+    step = weft.microbatches(weft.value_and_grad(lambda w, x: (x @ w).sum()), 2)
+    jitted = weft.jit(step, mesh=MESH, in_shardings=(None, P("data")))
+    lowered = jitted.lower(verified.array(4, 4), verified.array(8, 4)).compile(None)
+    with pytest.raises(weft.CompileError, match="a program with micro-batches or pipeline stages cannot be verified"):
+        weft.verify(lowered)
