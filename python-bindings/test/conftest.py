@@ -22,7 +22,7 @@ def pytest_addoption(parser):
     parser.addoption("--jax-programs", type=int, default=30, help="random JAX programs")
     parser.addoption("--first-jax-program", type=int, default=0, help="seed of the first one")
     parser.addoption("--verified-models", action="store_true", help="all models on all meshes of test_verify.py")
-    parser.addoption("--faults-seed", type=int, help="of the faults of test_verify.py; by default drawn and printed")
+    parser.addoption("--faults-seed", type=int, default=0, help="seed of the faults of test_verify.py")
     parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
 
 

@@ -3,7 +3,6 @@
 """Verified runs: faults are found where they are planted, and what is right is called right."""
 
 import json
-import random
 import subprocess
 import sys
 from collections import Counter
@@ -35,7 +34,6 @@ def test_models_are_right(model, mesh):
 
 def test_faults_are_located(pytestconfig):
     seed = pytestconfig.getoption("--faults-seed")
-    seed = random.SystemRandom().randrange(10000) if seed is None else seed
     print(f"seed {seed}")
     missed, kinds = [], Counter()
     for subject, fault, found in verified.plant(seed, 100):
