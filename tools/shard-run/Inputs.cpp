@@ -260,6 +260,10 @@ Inputs Inputs::open(const Arguments &arguments, const Plan &plan,
   return inputs;
 }
 
+TensorSource InputFileOf::at(int64_t step) const {
+  return isStack ? reader.slice(step % reader.shape()[0]) : reader.source();
+}
+
 /// Sets the states or the other inputs of `entry` from their files.
 Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
                        bool states, bool isFirst) const {
@@ -270,9 +274,7 @@ Status Inputs::setFrom(Session &session, const EntrySpec &entry, int64_t step,
     // What is the same in every step was set in the first one.
     if (!states && !file.isStack && !isFirst)
       continue;
-    const TensorSource source =
-        file.isStack ? file.reader.slice(step % file.reader.shape()[0])
-                     : file.reader.source();
+    const TensorSource source = file.at(step);
     WEFT_RETURN_IF_ERROR(
         states ? session.setStateFrom(value.name, source)
                : session.setInputFrom(entry.name, value.name, source));
@@ -301,9 +303,9 @@ Result<std::map<std::string, Array>> Inputs::readInputs() const {
   for (const InputFileOf &file : files) {
     if (file.value->isState || !stepped->input(file.value->name))
       continue;
-    WEFT_ASSIGN_OR_RETURN(arrays[file.value->name],
-                          file.isStack ? file.reader.readSlice(0)
-                                       : file.reader.read());
+    const TensorSource source = file.at(0);
+    Array &array = arrays[file.value->name] = {source.dtype, source.shape};
+    WEFT_RETURN_IF_ERROR(source.read(0, array.data));
   }
   return arrays;
 }

@@ -26,6 +26,9 @@ struct InputFileOf {
   TensorFile reader;
   /// Whether the file has one slice a step.
   bool isStack = false;
+
+  /// The value in step `step`, from 0.
+  runtime::TensorSource at(int64_t step) const;
 };
 
 /// The files and entries of a run, checked against the plan.
