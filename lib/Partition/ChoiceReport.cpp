@@ -28,7 +28,9 @@ void weft::setChoiceReport(func::FuncOp function, const ChoiceReport &report) {
            add("wire_bytes_before", report.wireBytesBefore),
            add("wire_bytes", report.wireBytesAfter),
            add("seconds_before", report.secondsBefore),
-           add("seconds", report.secondsAfter)}));
+           add("seconds", report.secondsAfter),
+           add("bytes_alive_before", report.bytesAliveBefore),
+           add("bytes_alive", report.bytesAliveAfter)}));
 }
 
 std::optional<ChoiceReport> weft::getChoiceReport(func::FuncOp function) {
@@ -41,8 +43,12 @@ std::optional<ChoiceReport> weft::getChoiceReport(func::FuncOp function) {
   };
   auto changed = choice.getAs<IntegerAttr>("changed");
   return ChoiceReport{changed ? changed.getInt() : 0,
-                      number("wire_bytes_before"), number("wire_bytes"),
-                      number("seconds_before"), number("seconds")};
+                      number("wire_bytes_before"),
+                      number("wire_bytes"),
+                      number("seconds_before"),
+                      number("seconds"),
+                      number("bytes_alive_before"),
+                      number("bytes_alive")};
 }
 
 std::string weft::printChoiceReports(ModuleOp module) {
@@ -60,7 +66,9 @@ std::string weft::printChoiceReports(ModuleOp module) {
             bytes(report->wireBytesAfter) + " a step instead of " +
             bytes(report->wireBytesBefore) + ", " +
             printSeconds(report->secondsAfter) + " instead of " +
-            printSeconds(report->secondsBefore) + "\n";
+            printSeconds(report->secondsBefore) + ", " +
+            bytes(report->bytesAliveAfter) + " of tensors at once instead of " +
+            bytes(report->bytesAliveBefore) + "\n";
   }
   return text;
 }

@@ -103,9 +103,9 @@ struct OptimizeShardings
     if (!(after < before))
       return writeChoices(function, start, prices);
     writeChoices(function, found, prices);
-    setChoiceReport(function,
-                    {countChanges(start, found), usual.wireBytes,
-                     chosen.wireBytes, usual.seconds, chosen.seconds});
+    setChoiceReport(function, {countChanges(start, found), usual.wireBytes,
+                               chosen.wireBytes, usual.seconds, chosen.seconds,
+                               usual.bytesAlive, chosen.bytesAlive});
   }
 
   static int64_t countChanges(const OpChoices &start, const OpChoices &found) {

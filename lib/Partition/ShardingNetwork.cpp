@@ -151,15 +151,18 @@ void ShardingNetwork::addVariable(Options &options,
   startAssignment.push_back(static_cast<int32_t>(index));
 }
 
+double ShardingNetwork::bytesOnDevice(Value value, Id id) const {
+  double shards = 1;
+  for (const sharding::DimSharding &dim : prices.get(id).dims)
+    shards *= static_cast<double>(sharding::numShards(dim.axes));
+  return static_cast<double>(bytesOf(value)) / shards;
+}
+
 /// Of the results on one device.
 double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
   double bytes = 0;
-  for (auto [value, id] : llvm::zip_equal(op->getResults(), results)) {
-    double shards = 1;
-    for (const sharding::DimSharding &dim : prices.get(id).dims)
-      shards *= static_cast<double>(sharding::numShards(dim.axes));
-    bytes += static_cast<double>(bytesOf(value)) / shards;
-  }
+  for (auto [value, id] : llvm::zip_equal(op->getResults(), results))
+    bytes += bytesOnDevice(value, id);
   return bytes;
 }
 

@@ -66,6 +66,9 @@ public:
     double seconds = 0;
     /// Bytes that each device sends.
     double wireBytes = 0;
+    /// The most bytes of results of ops, and of what is made of values by
+    /// moving them, that a device has at once.
+    double bytesAlive = 0;
   };
   Moves movesOf(const OpChoices &choices) const;
   const Moves &getStartMoves() const { return startMoves; }
@@ -125,6 +128,7 @@ private:
     bool isResult;
     unsigned number;
   };
+  double bytesOnDevice(mlir::Value value, Id id) const;
   double heldBytes(mlir::Operation *op, llvm::ArrayRef<Id> results) const;
   const OpStrategy *strategyOf(mlir::Operation *op,
                                const FactorSolution &choice) const;
@@ -154,6 +158,7 @@ private:
   improveByAxes(optimize::CostNetwork::Solution solution,
                 llvm::ArrayRef<uint64_t> sets);
   void search(optimize::CostNetwork::Options limits);
+  class Walk;
   bool isSlicedSum(Id made, Id kept, Id need) const;
   using Values = std::vector<std::vector<int32_t>>;
   struct KeptValue;
