@@ -227,6 +227,25 @@ def test_arguments_by_name():
     np.testing.assert_array_equal(by_position(shift, b=x), shift - x)
 
 
+def test_any_arguments_by_name(tmp_path):
+    """``**batch`` is a dict for JAX; each argument of it has the name that it is passed by."""
+    def loss(w, **batch):
+        return jnp.sum((batch["x"] @ w - batch["targets"]["y"]) ** 2)
+
+    data = weft.NamedSharding(MESH, weft.P("data"))
+    batch = {"x": weft.ShapeDtypeStruct((4, 8), "float32", sharding=data),
+             "targets": {"y": weft.ShapeDtypeStruct((4, 2), "float32", sharding=data)}}
+    compiled = weft.from_jax(loss, jax.ShapeDtypeStruct((8, 2), "float32"), **batch).compile()
+    assert [(info.name, info.sharding.spec) for info in compiled.entry.inputs] == [
+        ("w", weft.P()), ("targets['y']", weft.P("data")), ("x", weft.P("data"))]
+    random = np.random.default_rng(0)
+    w, x, y = (random.random(shape, np.float32) for shape in ((8, 2), (4, 8), (4, 2)))
+    expected = loss(w, x=x, targets={"y": y})
+    compiled.save(tmp_path / "loss.plan")
+    for each in (compiled, weft.load(tmp_path / "loss.plan")):
+        np.testing.assert_allclose(each(w, x=x, targets={"y": y}), expected, rtol=1e-5)
+
+
 def test_typed_keys():
     def f(key, x):
         new, use = jax.random.split(key)

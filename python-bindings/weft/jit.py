@@ -120,7 +120,8 @@ class Parameters:
         every = self.signature.parameters.values()
         self.names = [p.name for p in every if p.kind in positional]
         self._keywords = [p.name for p in every if p.kind is kinds.KEYWORD_ONLY]
-        self._takes_any_keyword = any(p.kind is kinds.VAR_KEYWORD for p in every)
+        # The name of ``**kwargs``.
+        self.any_keyword = next((p.name for p in every if p.kind is kinds.VAR_KEYWORD), None)
         self._rest = next((p.name for p in every if p.kind is kinds.VAR_POSITIONAL), None)
         needed = [p for p in every if p.default is p.empty]
         self._required = sum(p.kind in positional for p in needed)
@@ -131,7 +132,7 @@ class Parameters:
         numbers = argument_numbers(f"{what}_argnums", numbers)
         names = _argument_names(f"{what}_argnames", names)
         known = self.names + self._keywords
-        unknown = [] if self._takes_any_keyword else [name for name in names if name not in known]
+        unknown = [] if self.any_keyword else [name for name in names if name not in known]
         if unknown:
             raise ValueError(
                 f"{what}_argnames: {self.function_name} has no argument {', '.join(unknown)}; "

@@ -115,6 +115,7 @@ def from_jax(
     module = lowered.compiler_ir("stablehlo").operation
     _keep_mesh(module, mesh)
     _set_devices(module, ours)
+    _name_keywords(module, parameters.any_keyword)
     # Of a jitted function that keeps its own; those given here are checked already.
     own = _argument_specs(module)
     paths = _paths(jax.tree_util, names, specs)
@@ -243,12 +244,32 @@ def _set_devices(module: Any, mesh: WeftMesh | None) -> None:
                 op.attributes["mesh"] = ir.Attribute.parse(f"#sdy.mesh<{found[0]}{ids}>")
 
 
+def _main(module: Any) -> Any:
+    return next(op for op in module.regions[0].blocks[0] if str(op.attributes["sym_name"]) == '"main"')
+
+
+def _name_keywords(module: Any, keywords: str | None) -> None:
+    """Calls an argument of ``**keywords`` by its own name, ``x``, as `weft.jit` does; in what JAX lowers
+    it is ``keywords['x']``."""
+    from jax.extend.mlir import ir
+
+    if keywords is None:
+        return
+    named = re.compile(rf"{re.escape(keywords)}\['(\w+)'\]")
+    with module.context:
+        for argument in _main(module).regions[0].blocks[0].arguments:
+            place = argument.location
+            found = isinstance(place, ir.NameLoc) and named.match(place.name_str)
+            if found:
+                argument.set_location(ir.Location.name(found[1] + place.name_str[found.end():], place.child_loc))
+
+
 def _argument_specs(module: Any) -> dict[str, WeftSpec]:
     """Where the main function of a module has its arguments, by their paths; without those that
     a spec cannot say."""
     from jax.extend.mlir import ir
 
-    main = next(op for op in module.regions[0].blocks[0] if str(op.attributes["sym_name"]) == '"main"')
+    main = _main(module)
     specs = {}
     for argument, attrs in zip(main.regions[0].blocks[0].arguments, main.attributes["arg_attrs"]):
         if "sdy.sharding" not in attrs or not isinstance(argument.location, ir.NameLoc):
@@ -270,13 +291,12 @@ def _set_shardings(module: Any, attribute: str, shardings: dict[int, Any]) -> No
         return
     from jax.extend.mlir import ir
 
-    block = module.regions[0].blocks[0]
     names = [
         op.attributes["sym_name"].value
-        for op in block
+        for op in module.regions[0].blocks[0]
         if op.operation.name == "sdy.mesh" and "=" in str(op.attributes["mesh"])
     ]
-    main = next(op for op in block if str(op.attributes["sym_name"]) == '"main"')
+    main = _main(module)
     with module.context:
         kind = main.attributes["function_type"].value
         types_ = kind.inputs if attribute == "arg_attrs" else kind.results
