@@ -42,7 +42,7 @@ def gpt_example(modes, axes):
     settings = {name: default for name, (_, default, _) in SETTINGS.items()}
     settings |= {"layers": 1, "width": 32, "heads": 4, "context": 32, "batch": 8}
     config = gpt.config_of(settings)
-    layout, batch = layouts.layout(modes, axes)
+    layout, batch = layouts.layout(modes, axes, config)
     state = training.first_state(config, settings)
     specs = {"params": layout.parameter_specs(state["params"]),
              "optimizer": layout.optimizer_specs(state["optimizer"], state["params"])}

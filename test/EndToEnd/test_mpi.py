@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plans for CPUs under mpirun: the bits of one process, and what is said of one that fails."""
 
+import contextlib
 import json
 import os
 import re
@@ -107,7 +108,8 @@ class Job:
 
     def __exit__(self, *_):
         for process in self.processes().values():
-            os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # the launcher ends the others with the first
+                os.kill(process, signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()
 
