@@ -239,6 +239,43 @@ static void checkTarget(const Plan &plan, const Arguments &arguments,
                       option, target));
 }
 
+static SessionOptions optionsOf(const Arguments &arguments,
+                                const Launch &launch) {
+  SessionOptions options;
+  options.threads = arguments.threads;
+  options.deadline = *deadlineOf(arguments.deadlineSeconds);
+  options.device = arguments.device;
+  options.cudaGraphs = arguments.cudaGraphs;
+  options.processorsForCollectives = arguments.processorsForCollectives;
+  options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceRuns;
+  options.deterministic = arguments.deterministic;
+  options.serializeCollectives = arguments.serializeCollectives;
+  options.registerArena = arguments.registerArena;
+  if (!arguments.quiet)
+    options.note = [&](const std::string &text) { showNote(launch, text); };
+  return options;
+}
+
+/// Meets the other processes of the job, into `bootstrap`.
+static int meetOthers(const Launch &launch, const Arguments &arguments,
+                      std::shared_ptr<Bootstrap> &bootstrap) {
+  if (launch.world == 1)
+    return exitSuccess;
+  const auto deadline = *deadlineOf(arguments.startDeadlineSeconds);
+  Result<std::unique_ptr<Bootstrap>> met = Bootstrap::connect(launch, deadline);
+  if (!met.ok())
+    return report(exitRunFailed, met.status().message());
+  bootstrap = *std::move(met);
+  // Before they wait for each other in a library: one may have bad input.
+  const Status status =
+      bootstrap->barrier("whether their input is right", deadline);
+  if (status.ok())
+    return exitSuccess;
+  // As the process that has it: mpirun may join their codes.
+  return report(bootstrap->failure().ok() ? exitRunFailed : exitBadInput,
+                status.message());
+}
+
 static int runPlan(const Arguments &arguments) {
   const Result<Plan> plan = Plan::load(arguments.plan);
   if (!plan.ok())
@@ -272,34 +309,10 @@ static int runPlan(const Arguments &arguments) {
     return exitBadInput;
   }
 
-  SessionOptions options;
-  options.threads = arguments.threads;
-  options.deadline = *deadlineOf(arguments.deadlineSeconds);
-  options.device = arguments.device;
-  options.cudaGraphs = arguments.cudaGraphs;
-  options.processorsForCollectives = arguments.processorsForCollectives;
-  options.traceRuns = arguments.trace.empty() ? 0 : arguments.traceRuns;
-  options.deterministic = arguments.deterministic;
-  options.serializeCollectives = arguments.serializeCollectives;
-  options.registerArena = arguments.registerArena;
-  if (!arguments.quiet)
-    options.note = [&](const std::string &text) { showNote(*launch, text); };
-  if (launch->world > 1) {
-    Result<std::unique_ptr<Bootstrap>> bootstrap = Bootstrap::connect(
-        *launch, *deadlineOf(arguments.startDeadlineSeconds));
-    if (!bootstrap.ok())
-      return report(exitRunFailed, bootstrap.status().message());
-    options.bootstrap = *std::move(bootstrap);
-    // Before they wait for each other in a library: one may have bad input.
-    if (const Status status = options.bootstrap->barrier(
-            "whether their input is right",
-            *deadlineOf(arguments.startDeadlineSeconds));
-        !status.ok())
-      // As the process that has it: mpirun may join their codes.
-      return report(options.bootstrap->failure().ok() ? exitRunFailed
-                                                      : exitBadInput,
-                    status.message());
-  }
+  SessionOptions options = optionsOf(arguments, *launch);
+  if (const int code = meetOthers(*launch, arguments, options.bootstrap);
+      code != exitSuccess)
+    return code;
   const Result<std::unique_ptr<Session>> session =
       Session::create(*plan, options);
   if (!session.ok())
