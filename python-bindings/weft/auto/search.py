@@ -276,7 +276,7 @@ class Search:
     # The whole program
 
     def prepare(self, devices: int, names: Iterable[str]) -> None:
-        """Finds what of the names is to be split where tensors are shared."""
+        """Finds which of the named values to split along the axis that tensors are split over."""
         powers = [each for each in divisors(devices) if 1 < each <= 8 and not each & (each - 1)]
         if powers and self.structure.splits:
             self.find_named(names, powers[-1], self._best_split(powers[-1]))
