@@ -10,8 +10,8 @@
 // and again whether it has arrived, so that nothing ever waits inside MPI for a
 // peer that does not come.
 //
-// A rank that waits makes these calls itself for a moment, one thread at a time:
-// to wake another thread and be woken takes longer than a small message.
+// A rank that waits makes these calls itself for a moment, one thread at a
+// time: to wake another one and be woken takes longer than a small message.
 //
 //===----------------------------------------------------------------------===//
 
