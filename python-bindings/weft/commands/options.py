@@ -4,6 +4,7 @@
 
 import argparse
 import pathlib
+from typing import Any
 
 from ..compiled import Compiled
 from ..lowered import Source
@@ -21,6 +22,20 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def named_values(text: str) -> tuple[str, list[Any]]:
+    """``NAME=VALUE,VALUE,...``: the name and its values, each a bool, a whole number or a text."""
+    name, equals, values = text.partition("=")
+    if not name or not equals or not all(values.split(",")):
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE or NAME=VALUE,VALUE,..., got {text!r}")
+    return name, [_value(value) for value in values.split(",")]
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if text.isdecimal() else text
 
 
 def read_entries(path: str, cluster: str = "") -> list[Compiled]:

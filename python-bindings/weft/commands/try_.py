@@ -11,7 +11,7 @@ from typing import Any
 
 from ..spec_text import parse_spec
 from ..what_if import what_if
-from .options import add_cluster, add_json, read_entries
+from .options import add_cluster, add_json, named_values, read_entries
 
 HELP = "predict a program with another mesh, other specs or another schedule"
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the spec of all whose path, or the end of it, matches, such as \"blocks/.*/wq=P(None, 'model')\"")
     parser.add_argument("--pipeline", metavar="OPTIONS", action="append",
                         help="a pipeline, as shard-compile takes it; several are tried in turn")
-    parser.add_argument("--option", metavar="NAME=VALUE,...", action="append", default=[], type=_option,
+    parser.add_argument("--option", metavar="NAME=VALUE,...", action="append", default=[], type=named_values,
                         help="options of Lowered.compile, such as memory_limit=20GiB,40GiB")
     parser.add_argument("--entry", metavar="NAME", help="of a program with several functions")
     parser.add_argument("--no-next", action="store_true", help="do not look for the next change")
@@ -60,16 +60,3 @@ def _spec(text: str) -> tuple[str, Any]:
         return name, parse_spec(f"P{spec}")
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _option(text: str) -> tuple[str, list[Any]]:
-    name, equals, values = text.partition("=")
-    if not name or not equals or not all(values.split(",")):
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE or NAME=VALUE,VALUE,..., got {text!r}")
-    return name, [_value(value) for value in values.split(",")]
-
-
-def _value(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    return int(text) if text.isdecimal() else text

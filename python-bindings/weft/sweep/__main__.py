@@ -21,25 +21,13 @@ from functools import partial
 from typing import Any
 
 from weft import Compiled, Lowered, Plan, models, sweep
+from weft.commands.options import named_values
 from weft.diagnostics import message_of
 from weft.lowered import Source
 
 # What Lowered.compile takes beside what the command line says of its own.
 OPTIONS = set(inspect.signature(Lowered.compile).parameters) - {"self", "target", "cluster", "entry"}
 FAMILIES = {"gpt": models.gpt, "llama": models.llama}
-
-
-def _setting(text: str) -> tuple[str, list[Any]]:
-    name, equals, values = text.partition("=")
-    if not name or not equals or not all(values.split(",")):
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE or NAME=VALUE,VALUE,..., got {text!r}")
-    return name, [_value(value) for value in values.split(",")]
-
-
-def _value(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    return int(text) if text.isdecimal() else text
 
 
 def _with_rest(settings: dict[str, Any], sizes: dict[str, int], rest: str, devices: int | None) -> dict[str, Any]:
@@ -109,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m weft.sweep", description="Compiles a model for all combinations of "
                                      "settings and predicts its step, the best first.")
     parser.add_argument("model", metavar="MODEL", help="gpt or llama of weft.models, or an MLIR file")
-    parser.add_argument("settings", metavar="NAME=VALUE,...", type=_setting, nargs="*",
+    parser.add_argument("settings", metavar="NAME=VALUE,...", type=named_values, nargs="*",
                         help="settings of weft.models, or mesh axes of the file, with one or several values; and options of "
                         f"the compiler: {', '.join(sorted(OPTIONS))}")
     parser.add_argument("--cluster", required=True, metavar="NAME|FILE", help="the machines")
