@@ -55,53 +55,54 @@ int64_t ProgramStates::bytes(int64_t role) const {
   return bytes;
 }
 
-static bool updates(func::FuncOp entry, StringRef name) {
+static bool mentions(func::FuncOp entry, StringRef name) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (getArgumentName(entry, i) == name)
+      return true;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
     if (getResultName(entry, i) == name)
       return true;
   return false;
 }
 
-static bool mentions(func::FuncOp entry, StringRef name) {
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    if (getArgumentName(entry, i) == name)
-      return true;
-  return updates(entry, name);
-}
-
 /// What an entry without a pipeline reads on all ranks is the same on all:
 /// segments of every role update a state of all ranks, or none. Reports the
-/// first role that does not.
+/// first role that does not, of each state.
 static LogicalResult checkUpdates(ArrayRef<func::FuncOp> entries,
-                                  StringRef name) {
-  std::map<int64_t, func::FuncOp> updating;
+                                  ArrayRef<ProgramState> states) {
   std::set<int64_t> roles;
-  func::FuncOp other;
-  for (func::FuncOp entry : entries) {
-    const int64_t role = roleOf(entry);
-    if (role < 0) {
-      if (!other && mentions(entry, name))
-        other = entry;
-      continue;
+  // By name, the first segment of each role that updates the state.
+  llvm::StringMap<std::map<int64_t, func::FuncOp>> updates;
+  for (func::FuncOp entry : entries)
+    if (const int64_t role = roleOf(entry); role >= 0) {
+      roles.insert(role);
+      for (unsigned i = 0; i < entry.getNumResults(); ++i)
+        updates[getResultName(entry, i)].try_emplace(role, entry);
     }
-    roles.insert(role);
-    if (updates(entry, name))
-      updating.try_emplace(role, entry);
-  }
-  for (int64_t role : roles) {
-    if (updating.empty() || updating.count(role))
+  bool failed = false;
+  for (const ProgramState &state : states) {
+    auto updating = updates.find(state.name);
+    if (state.role >= 0 || updating == updates.end())
       continue;
-    func::FuncOp segment = updating.begin()->second;
+    const auto &[first, segment] = *updating->second.begin();
+    auto missing = llvm::find_if(
+        roles, [&](int64_t role) { return !updating->second.count(role); });
+    if (missing == roles.end())
+      continue;
+    func::FuncOp other = *llvm::find_if(entries, [&](func::FuncOp entry) {
+      return roleOf(entry) < 0 && mentions(entry, state.name);
+    });
+    func::FuncOp reported = segment;
     InFlightDiagnostic diagnostic =
-        segment.emitError()
-        << "state \"" << name << "\" is updated by role "
-        << updating.begin()->first << " and not by role " << role
-        << ", but entry @" << other.getName() << " has it on all ranks; give "
+        reported.emitError()
+        << "state \"" << state.name << "\" is updated by role " << first
+        << " and not by role " << *missing << ", but entry @" << other.getName()
+        << " has it on all ranks; give "
         << "the state another name there, or run that entry as a pipeline too";
     diagnostic.attachNote(other.getLoc()) << "see the other entry";
-    return failure();
+    failed = true;
   }
-  return success();
+  return failure(failed);
 }
 
 FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
@@ -150,9 +151,7 @@ FailureOr<ProgramStates> ProgramStates::collect(ModuleOp module) {
       visit(entry, false, i, getResultName(entry, i), type,
             entry.getResultAttrDict(i));
   }
-  for (const ProgramState &state : program.states_)
-    failed |= state.role < 0 && mlir::failed(checkUpdates(entries, state.name));
-  if (failed)
+  if (mlir::failed(checkUpdates(entries, program.states_)) || failed)
     return failure();
   program.placeStates();
   return program;
