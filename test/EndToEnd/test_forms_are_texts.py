@@ -181,27 +181,35 @@ def schedule_of(path, names=True):
 
 def forms_of(path, *flags):
     """A program in each form, which is made of the text of the form before: files of the same name."""
+    files = {}
     for form in FORMS:
         folder = path.parent / f"{form} {len(flags)}"
         folder.mkdir()
         (folder / path.name).write_text(emit(path, form, *flags))
-        path = folder / path.name
-        yield form, path
+        files[form] = path = folder / path.name
+    return files
+
+
+def differing(made_of, path, forms):
+    """The form from which on another thing is made than of the program. All have been printed and
+    read on the way to the last one: the others are asked only if that differs."""
+    expected = made_of(path)
+    if made_of(forms[FORMS[-1]]) == expected:
+        return []
+    return [next(form for form in FORMS if made_of(forms[form]) != expected)]
 
 
 def check_plans(path, target="none"):
     """With locations."""
-    plan = plan_of(path, target)
+    forms = forms_of(path, f"--target={target}", "--mlir-print-debuginfo")
     return [f"the plan of the {form} differs"
-            for form, text in forms_of(path, f"--target={target}", "--mlir-print-debuginfo")
-            if plan_of(text, target) != plan]
+            for form in differing(lambda text: plan_of(text, target), path, forms)]
 
 
 def check_schedules(path):
     """Without, from the beginning or from any form on."""
-    schedule = schedule_of(path)
-    problems = [f"the schedule of the {form} differs" for form, text in forms_of(path)
-                if schedule_of(text) != schedule]
+    problems = [f"the schedule of the {form} differs"
+                for form in differing(schedule_of, path, forms_of(path))]
     stripped = path.with_name("stripped.mlir")
     tool("shard-opt", "--allow-unregistered-dialect", "--strip-debuginfo", path, "-o", stripped)
     # JAX gives arguments their names in locations.
