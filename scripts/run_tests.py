@@ -25,6 +25,11 @@ RESULTS = ROOT / "build" / "test-results"
 PYTHON = sys.executable
 JAX = ROOT / "build" / "venv-jax"
 JAX_PYTHON = str(JAX / "bin" / "python")
+# What an earlier test, or run, has compiled.
+CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
+          "JAX_COMPILATION_CACHE_DIR": str(ROOT / "build" / "cache" / "jax"),
+          "JAX_COMPILATION_CACHE_MAX_SIZE": str(2**30),
+          "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 # Files of tests that take 10 seconds and more, which begin before the others: at the end of a
 # suite, one process would work on a file while the others have nothing to do.
 LONG = {f"test_{name}" for name in (
@@ -101,7 +106,7 @@ def run(name, command, environment, output=None):
     """Runs a command in the repository root; whether it succeeded."""
     print(f"\n=== {name}", file=output, flush=True)
     started = time.monotonic()
-    environment = {**os.environ, "WEFT_BIN": str(BUILD / "bin"), **environment}
+    environment = {**os.environ, **CACHES, "WEFT_BIN": str(BUILD / "bin"), **environment}
     try:
         status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
                                 stdout=output, stderr=output).returncode

@@ -11,11 +11,13 @@
 #include "LinkObject.h"
 #include "LowerToLlvm.h"
 #include "MachineCodeCache.h"
+#include "ObjectFolder.h"
 #include "TranslateModule.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <limits>
@@ -29,7 +31,8 @@ static FailureOr<KernelObject> fail(func::FuncOp kernel, llvm::Error error) {
 
 /// All that machine code depends on.
 static std::string describe(ModuleOp module, const CpuTarget &target) {
-  std::string text = target.cpu + " " + target.featureString() + "\n";
+  std::string text = compilerIdentity() + "\n" + target.cpu + " " +
+                     target.featureString() + "\n";
   llvm::raw_string_ostream stream(text);
   module.print(stream, OpPrintingFlags()
                            .useLocalScope()
@@ -50,9 +53,24 @@ struct Emitted {
 };
 } // namespace
 
+/// What this process or, by way of the folder, another one compiled before;
+/// else null.
+static MachineCodeCache::Object
+findObject(const MachineCodeCache::Key &key,
+           const std::optional<ObjectFolder> &folder) {
+  MachineCodeCache &cache = MachineCodeCache::ofProcess();
+  if (MachineCodeCache::Object object = cache.find(key))
+    return object;
+  if (folder)
+    if (auto object = folder->find(llvm::toHex(key)))
+      return cache.add(key, std::move(*object));
+  return nullptr;
+}
+
 /// Compiles what was not compiled before: modules within `all`.
 static llvm::Error compile(MutableArrayRef<Emitted> kernels, ModuleOp all,
-                           const CpuTarget &target) {
+                           const CpuTarget &target,
+                           std::optional<ObjectFolder> folder) {
   if (llvm::Error error = lowerToLlvmDialect(all))
     return error;
   auto translator = ModuleTranslator::create(target);
@@ -66,6 +84,15 @@ static llvm::Error compile(MutableArrayRef<Emitted> kernels, ModuleOp all,
       return object.takeError();
     kernel.object =
         MachineCodeCache::ofProcess().add(kernel.key, std::move(*object));
+    if (!folder)
+      continue;
+    if (auto error = folder->add(llvm::toHex(kernel.key), *kernel.object)) {
+      mlir::emitWarning(all.getLoc())
+          << "compiled kernels are not kept for the next compilation: "
+          << StringRef(llvm::toString(std::move(error))).rtrim()
+          << "; WEFT_KERNEL_CACHE must name a folder that can be written";
+      folder.reset();
+    }
   }
   return llvm::Error::success();
 }
@@ -93,6 +120,7 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
   OwningOpRef<ModuleOp> all = ModuleOp::create(first.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(all->getBody());
   bool valid = true;
+  const std::optional<ObjectFolder> folder = ObjectFolder::ofEnvironment();
   std::vector<Emitted> emitted;
   std::vector<int64_t> maxParts;
   for (const KernelRequest &request : kernels) {
@@ -105,13 +133,13 @@ FailureOr<KernelObject> weft::compileKernels(ArrayRef<KernelRequest> kernels,
     valid &= succeeded(parts);
     maxParts.push_back(succeeded(parts) ? *parts : 1);
     auto key = MachineCodeCache::keyOf(describe(module, *target));
-    emitted.push_back({key, MachineCodeCache::ofProcess().find(key), module});
+    emitted.push_back({key, findObject(key, folder), module});
     if (emitted.back().object)
       module.erase();
   }
   if (!valid)
     return failure();
-  if (llvm::Error error = compile(emitted, *all, *target))
+  if (llvm::Error error = compile(emitted, *all, *target, folder))
     return fail(first, std::move(error));
   llvm::Expected<std::string> elf = link(emitted, kernels);
   if (!elf)
