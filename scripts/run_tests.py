@@ -28,7 +28,6 @@ JAX_PYTHON = str(JAX / "bin" / "python")
 # What an earlier test, or run, has compiled.
 CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
           "JAX_COMPILATION_CACHE_DIR": str(ROOT / "build" / "cache" / "jax"),
-          "JAX_COMPILATION_CACHE_MAX_SIZE": str(2**30),
           "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 # Files of tests that take 10 seconds and more, which begin before the others: at the end of a
 # suite, one process would work on a file while the others have nothing to do.

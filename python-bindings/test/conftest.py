@@ -18,8 +18,9 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --x
 
 def pytest_addoption(parser):
     parser.addoption("--functions", type=int, default=40, help="random functions to differentiate")
+    parser.addoption("--all-misannotations", action="store_true", help="30 instead of 10 of test_suggestions.py")
     parser.addoption("--whole-grid", action="store_true", help="all cases of test_pipeline_grid.py")
-    parser.addoption("--jax-programs", type=int, default=30, help="random JAX programs")
+    parser.addoption("--jax-programs", type=int, default=12, help="random JAX programs")
     parser.addoption("--first-jax-program", type=int, default=0, help="seed of the first one")
     parser.addoption("--verified-models", action="store_true", help="all models on all meshes of test_verify.py")
     parser.addoption("--faults-seed", type=int, default=0, help="seed of the faults of test_verify.py")

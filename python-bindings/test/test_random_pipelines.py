@@ -155,7 +155,7 @@ def check(seed):
 
 def test_random_pipelines(pytestconfig):
     first, count = pytestconfig.getoption("--first-function"), pytestconfig.getoption("--functions")
-    for seed in range(first, first + count * 3 // 2):
+    for seed in range(first, first + count):
         check(seed)
 
 

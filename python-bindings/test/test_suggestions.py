@@ -39,12 +39,13 @@ def test_edits_of_constraints_remove_the_collective():
     assert replay.helps and replay.sent_after < replay.sent_before
 
 
-def test_the_first_suggestion_mends_what_somebody_got_wrong():
+def test_the_first_suggestion_mends_what_somebody_got_wrong(request):
     references = {model: replays.traffic(misannotated.lower(model).compile(None, combine_collectives=False))
                   for model in misannotated.PLANTED}
     assert len(misannotated.CASES) == 30
+    cases = misannotated.CASES[::1 if request.config.getoption("--all-misannotations") else 3]
     mended, harmless = [], []
-    for model, name, wrong in misannotated.CASES:
+    for model, name, wrong in cases:
         compiled = misannotated.lower(model, name, wrong).compile(None, combine_collectives=False)
         if replays.traffic(compiled) == references[model]:
             harmless.append((model, name, wrong))
@@ -52,7 +53,7 @@ def test_the_first_suggestion_mends_what_somebody_got_wrong():
         if found and replays.traffic(found[0].compiled) == references[model]:
             mended.append((model, name, wrong))
     assert not harmless
-    assert len(mended) >= 27, set(misannotated.CASES) - set(mended)
+    assert len(mended) >= 0.9 * len(cases), set(cases) - set(mended)
 
 
 # Suggestions

@@ -109,8 +109,8 @@ class Workshop:
 
     @functools.cache
     def training(self, layout, copy=0, steps=STEPS):
-        metrics = self.folder / f"{layout}-{copy}.csv"
-        states = self.folder / f"{layout}-{copy}.safetensors"
+        name = f"{layout}-{copy}-{steps}"
+        metrics, states = (self.folder / f"{name}.{suffix}" for suffix in ("csv", "safetensors"))
         with self.first(states.name) as is_first:
             if is_first:
                 succeed("shard-run", self.plan(layout), "--init", "init",

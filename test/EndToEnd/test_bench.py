@@ -19,7 +19,7 @@ from test_emulated_gpu import emulator
                     reason="no emulated device was built; it needs the CUDA toolkit")
 def test_collectives_of_a_gpu_are_right():
     ran = subprocess.run([binaries() / "shard-bench", "--only=collectives", "--target=cuda:sm_90", "--ranks=3",
-                          "--largest-bytes=65536"], capture_output=True, text=True, timeout=300,
+                          "--largest-bytes=65536", "--seconds=1"], capture_output=True, text=True, timeout=300,
                          env=os.environ | {"WEFT_CUDA_LIBRARIES": emulator()})
     assert ran.returncode == 0, ran.stderr
     title, _, _, *rows = ran.stdout.strip().splitlines()

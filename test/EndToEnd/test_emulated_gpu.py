@@ -94,6 +94,7 @@ def mlp(layout, workshop, tmp_path):
     return compile_pair(EXAMPLE / source, tmp_path, "--mesh", mesh)
 
 
+@pytest.mark.parametrize("layout", ["fsdp", "data-model"])
 def test_the_mlp_has_the_losses_of_the_host(mlp, workshop, tmp_path):
     host, device = mlp
     arguments = mlp_arguments(workshop)
