@@ -209,12 +209,17 @@ static LogicalResult checkParameters(func::FuncOp entry, int64_t count,
   return error;
 }
 
+static void addResultNames(func::FuncOp entry, llvm::StringSet<> &names) {
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    names.insert(getResultName(entry, i));
+}
+
 /// What an entry changes for the others.
 static llvm::StringSet<> findStates(ModuleOp module) {
   llvm::StringSet<> names;
   for (auto entry : module.getOps<func::FuncOp>())
-    for (unsigned i = 0; entry.isPublic() && i < entry.getNumResults(); ++i)
-      names.insert(getResultName(entry, i));
+    if (entry.isPublic())
+      addResultNames(entry, names);
   return names;
 }
 
@@ -237,16 +242,16 @@ static StateStages stagesOfStates(func::FuncOp entry, int64_t count,
 static StateStages findHeld(ArrayRef<func::FuncOp> entries, int64_t count,
                             const llvm::StringSet<> &states) {
   StateStages held, used;
-  for (func::FuncOp entry : entries)
+  for (func::FuncOp entry : entries) {
+    llvm::StringSet<> changed;
+    addResultNames(entry, changed);
     for (auto &own : stagesOfStates(entry, count, states)) {
-      bool isChanged = false;
-      for (unsigned i = 0; i < entry.getNumResults(); ++i)
-        isChanged |= getResultName(entry, i) == own.first();
-      if (isChanged)
+      if (changed.contains(own.first()))
         held.try_emplace(own.first(), own.second);
       used.try_emplace(own.first(), StageSet(count)).first->second |=
           own.second;
     }
+  }
   for (auto &each : used)
     held.try_emplace(each.first(), each.second);
   return held;
