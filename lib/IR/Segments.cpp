@@ -24,9 +24,19 @@ int64_t roleOf(func::FuncOp function) {
   return segment ? segment.getRole() : -1;
 }
 
-bool isReduction(func::FuncOp function) {
+bool canBeDeferred(func::FuncOp function) {
   SegmentAttr segment = getSegment(function);
-  return segment && segment.getAction().getValue().ends_with("REDUCE_GRAD");
+  if (!segment)
+    return false;
+  StringRef action = segment.getAction().getValue();
+  return action.ends_with("UNSHARD") || action.ends_with("REDUCE_GRAD");
+}
+
+bool isOfMicrobatch(func::FuncOp function) {
+  SegmentAttr segment = getSegment(function);
+  // Levels end with their number.
+  return segment && !canBeDeferred(function) &&
+         !llvm::isDigit(segment.getAction().getValue().back());
 }
 
 TimelineAttr getTimeline(func::FuncOp function) {

@@ -22,7 +22,7 @@ using namespace weft;
 using timeline::ActionKind;
 
 bool SegmentKey::isOnce() const {
-  return isLevel() || kind == ActionKind::ReduceGradient;
+  return isLevel() || timeline::canBeDeferred(kind);
 }
 
 timeline::Action SegmentKey::action(int64_t microbatch) const {
@@ -43,6 +43,11 @@ int64_t PipelineSchedule::firstOfRole(int64_t stage) const {
   return llvm::find(placement, placement[stage]) - placement.begin();
 }
 
+bool PipelineSchedule::isBegunLate(int64_t stage) const {
+  const timeline::Row &row = table.rows[roleOf(stage)];
+  return !row.empty() && row.front().stage != stage;
+}
+
 bool PipelineSchedule::isDoneEarly(int64_t stage) const {
   const timeline::Row &row = table.rows[roleOf(stage)];
   return !row.empty() && row.back().stage != stage;
@@ -52,6 +57,7 @@ SegmentPlan::SegmentPlan(Block &block, const PipelineSchedule &schedule)
     : schedule(schedule), microbatches(block) {
   findPrologue(block);
   findCopied(block);
+  findGathers(block);
   findWaitedFor(block);
   for (Operation &op : block.without_terminator())
     if (!isCopied(&op))
@@ -100,6 +106,59 @@ void SegmentPlan::findPrologue(Block &block) {
       if (Operation *definer = operand.getDefiningOp();
           definer && !microbatches.loopOf(definer))
         prologue.insert(definer);
+  }
+}
+
+/// The stage whose micro-batches alone use an op of the prologue, of its own
+/// role, which has all that the op is computed from; -1 if there is none.
+/// `stages` has those of its users.
+int64_t SegmentPlan::findOnlyStage(
+    Operation *op, const llvm::DenseMap<Operation *, int64_t> &stages) const {
+  SmallVector<Operation *> users;
+  if (findUsers(op, users) || users.empty())
+    return -1;
+  auto stageOfUser = [&](Operation *user) {
+    auto found = stages.find(user);
+    return found != stages.end()        ? found->second
+           : microbatches.loopOf(user) ? stageOf(getOrigin(user))
+                                       : -1;
+  };
+  int64_t stage = stageOfUser(users.front());
+  auto isOfRole = [&](Operation *other) {
+    return schedule.roleOf(std::max<int64_t>(stageOf(getOrigin(other)), 0)) ==
+           schedule.roleOf(stage);
+  };
+  return stage >= 0 && isOfRole(op) &&
+                 llvm::all_of(users,
+                              [&](Operation *user) {
+                                return stageOfUser(user) == stage;
+                              }) &&
+                 llvm::all_of(findSources(computedFrom(op)), isOfRole)
+             ? stage
+             : -1;
+}
+
+/// What a stage that is begun late can gather beside those before it: the
+/// collectives that it alone needs, what is computed from them, and what these
+/// alone are computed from.
+void SegmentPlan::findGathers(Block &block) {
+  llvm::DenseMap<Operation *, int64_t> stages;
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (prologue.contains(&op) && !isCopied(&op))
+      if (int64_t stage = findOnlyStage(&op, stages);
+          stage >= 0 && schedule.isBegunLate(stage))
+        stages[&op] = stage;
+  auto isGather = [&](Operation *op) { return gathers.contains(op); };
+  for (Operation &op : block.without_terminator())
+    if (stages.contains(&op) &&
+        (isa<CommunicationOpInterface>(op) ||
+         llvm::any_of(findSources(computedFrom(&op)), isGather)))
+      gathers[&op] = stages.at(&op);
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    SmallVector<Operation *> users;
+    if (stages.contains(&op) && !findUsers(&op, users) &&
+        llvm::all_of(users, isGather))
+      gathers[&op] = stages.at(&op);
   }
 }
 
@@ -234,6 +293,10 @@ void SegmentPlan::assign(Operation *op) {
                  ? ActionKind::InputGradient
                  : ActionKind::WeightGradient;
     keys[op] = {stage, kind, 0};
+    return;
+  }
+  if (auto gathered = gathers.find(op); gathered != gathers.end()) {
+    keys[op] = {gathered->second, ActionKind::Unshard, 0};
     return;
   }
   if (int64_t reduced = reducedStage(op, schedule.roleOf(stage));

@@ -25,8 +25,8 @@
 namespace weft {
 
 /// A pass of a stage over a micro-batch, a level of what a role does once a
-/// step, or the reduction of a stage's gradients. Level n + 1 needs what others
-/// send after level n.
+/// step, the gathers of a stage's parameters, or the reduction of its gradients.
+/// Level n + 1 needs what others send after level n.
 struct SegmentKey {
   /// Of a level, the first stage of the role.
   int64_t stage = 0;
@@ -53,6 +53,8 @@ struct PipelineSchedule {
   int64_t roleOf(int64_t stage) const { return placement[stage]; }
   /// The first stage of the role that has `stage`.
   int64_t firstOfRole(int64_t stage) const;
+  /// Whether the role computes for another stage first.
+  bool isBegunLate(int64_t stage) const;
   /// Whether the role computes for another stage when the last micro-batch has
   /// added to the gradients of this one.
   bool isDoneEarly(int64_t stage) const;
@@ -78,6 +80,10 @@ public:
 private:
   void findCopied(mlir::Block &block);
   void findPrologue(mlir::Block &block);
+  void findGathers(mlir::Block &block);
+  int64_t findOnlyStage(
+      mlir::Operation *op,
+      const llvm::DenseMap<mlir::Operation *, int64_t> &stages) const;
   void findWaitedFor(mlir::Block &block);
   void assign(mlir::Operation *op);
   void delayUpdates(mlir::Block &block);
@@ -89,6 +95,8 @@ private:
                   timeline::ActionKind kind) const;
 
   llvm::DenseSet<mlir::Operation *> copied, prologue;
+  /// Ops of the prologue that are gathers of a stage.
+  llvm::DenseMap<mlir::Operation *, int64_t> gathers;
   /// Ops of weight gradients that input gradients or other stages use.
   llvm::DenseSet<mlir::Operation *> waitedFor;
   llvm::DenseMap<mlir::Operation *, SegmentKey> keys;

@@ -280,6 +280,8 @@ void RowMaker::findShape() {
   };
   for (const auto &[key, function] : cut.segments) {
     addLevel(key);
+    if (key.kind == ActionKind::Unshard)
+      shape.gatheredStages.push_back(key.stage);
     if (key.kind == ActionKind::ReduceGradient)
       shape.reducedStages.push_back(key.stage);
   }

@@ -502,7 +502,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
     instruction->recomputes = isRecomputed(getOrigin(op));
     result->instructions.push_back(std::move(instruction));
   }
-  if (isReduction(entry))
+  if (canBeDeferred(entry))
     result->deferred_from = findDeferred(*result);
   auto bytes = [&](StringRef name) {
     auto attr = entry->getAttrOfType<IntegerAttr>(name);

@@ -33,13 +33,13 @@ public:
         actions[segment.entry] = *segment.action;
   }
 
-  timeline::Job run(const std::vector<timeline::Wait> &reductionWaits);
+  timeline::Job run(const std::vector<timeline::Wait> &deferredWaits);
 
 private:
   Action toAction(const plan::Action &action) const;
   void addMessages();
   void addSlotUses();
-  void addReductions(const std::vector<timeline::Wait> &waits);
+  void addDeferred(const std::vector<timeline::Wait> &waits);
   /// The states of a role that an action reads, and those that it writes.
   struct Access {
     std::vector<const plan::State *> reads, writes;
@@ -248,7 +248,7 @@ void JobMaker::addSlotUses() {
 }
 
 /// Who uses their states; when they are awaited is what the runtime says.
-void JobMaker::addReductions(const std::vector<timeline::Wait> &waits) {
+void JobMaker::addDeferred(const std::vector<timeline::Wait> &waits) {
   const auto meet = [](const auto &states, const auto &others) {
     return std::ranges::any_of(states, [&](const plan::State *state) {
       return std::ranges::count(others, state) > 0;
@@ -257,20 +257,20 @@ void JobMaker::addReductions(const std::vector<timeline::Wait> &waits) {
   for (int32_t role = 0; role < int32_t(job.rows.size()); ++role) {
     const int32_t size = int32_t(job.rows[role].size());
     for (int32_t column = 0; column < size; ++column) {
-      if (job.rows[role][column].action.kind != ActionKind::ReduceGradient)
+      if (!canBeDeferred(job.rows[role][column].action.kind))
         continue;
       const auto wait = std::ranges::find_if(waits, [&](const auto &each) {
         return each.rank == role && each.awaited == column;
       });
-      timeline::Reduction reduction{
+      timeline::Deferred deferred{
           role, column, wait == waits.end() ? size : wait->waiting, {}};
       const Access &own = access(role, column);
       for (int32_t user = column + 1; user < size; ++user)
         if (const Access &other = access(role, user);
             meet(own.writes, other.reads) || meet(own.writes, other.writes) ||
             meet(own.reads, other.writes))
-          reduction.users.push_back(user);
-      job.reductions.push_back(std::move(reduction));
+          deferred.users.push_back(user);
+      job.deferred.push_back(std::move(deferred));
     }
   }
 }
@@ -307,7 +307,7 @@ void JobMaker::addLines() {
   };
 }
 
-timeline::Job JobMaker::run(const std::vector<timeline::Wait> &reductionWaits) {
+timeline::Job JobMaker::run(const std::vector<timeline::Wait> &deferredWaits) {
   for (const plan::TimelineRow *row : *planned.rows()) {
     timeline::Row &out = table.rows.emplace_back();
     for (const plan::Action *action : *row->actions())
@@ -326,7 +326,7 @@ timeline::Job JobMaker::run(const std::vector<timeline::Wait> &reductionWaits) {
       timeline::makeJob(table, timeline::Communicators::Edge, std::move(edges));
   addMessages();
   addSlotUses();
-  addReductions(reductionWaits);
+  addDeferred(deferredWaits);
   addLines();
   job.waits = waitsOfWalk(job, waitsForSlots(table, job.slotUses));
   return std::move(job);
@@ -342,8 +342,8 @@ std::string findUnknownStage(const plan::Plan &plan, const plan::Entry &entry) {
 }
 
 timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry,
-                    const std::vector<timeline::Wait> &reductionWaits) {
-  return JobMaker(plan, entry).run(reductionWaits);
+                    const std::vector<timeline::Wait> &deferredWaits) {
+  return JobMaker(plan, entry).run(deferredWaits);
 }
 
 } // namespace weft

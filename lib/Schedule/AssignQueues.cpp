@@ -10,6 +10,7 @@
 #include "weft/Schedule/Passes.h"
 
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/Segments.h"
 #include "weft/Schedule/StepCost.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,10 +32,14 @@ struct AssignQueues : weft::impl::AssignQueuesBase<AssignQueues> {
     FailureOr<ProgramStates> states = ProgramStates::collect(getOperation());
     if (failed(model) || failed(states))
       return signalPassFailure();
-    for (func::FuncOp entry : findEntries(getOperation()))
+    SmallVector<func::FuncOp> entries = findEntries(getOperation());
+    for (func::FuncOp entry : entries)
       assign(entry, *states, *model);
+    passDeferred(entries);
   }
 
+  void moveToSecond(StartOp start);
+  void passDeferred(ArrayRef<func::FuncOp> entries);
   void assign(func::FuncOp entry, const ProgramStates &states,
               const cost::CostModel &model);
 };
@@ -50,10 +55,26 @@ void AssignQueues::assign(func::FuncOp entry, const ProgramStates &states,
     spans.push_back({int32_t(callOf(start, model).group.level),
                      buffers.beginOf(start), buffers.endOf(start)});
   });
-  auto one = IntegerAttr::get(IntegerType::get(&getContext(), 64), 1);
   for (auto [start, isSecond] : llvm::zip_equal(starts, findSecondQueue(spans)))
-    if (isSecond) {
-      start->setAttr(queueAttrName, one);
-      ++second;
-    }
+    if (isSecond)
+      moveToSecond(start);
+}
+
+void AssignQueues::moveToSecond(StartOp start) {
+  if (!start->hasAttr(queueAttrName))
+    ++second;
+  start->setAttr(queueAttrName,
+                 IntegerAttr::get(IntegerType::get(&getContext(), 64), 1));
+}
+
+/// Micro-batches that run beside collectives of another segment do not wait in
+/// their queue.
+void AssignQueues::passDeferred(ArrayRef<func::FuncOp> entries) {
+  llvm::SmallDenseSet<int64_t> roles;
+  for (func::FuncOp entry : entries)
+    if (isOfMicrobatch(entry))
+      entry.walk([&](StartOp) { roles.insert(roleOf(entry)); });
+  for (func::FuncOp entry : entries)
+    if (canBeDeferred(entry) && roles.contains(roleOf(entry)))
+      entry.walk([&](StartOp start) { moveToSecond(start); });
 }

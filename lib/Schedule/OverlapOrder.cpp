@@ -328,4 +328,29 @@ std::vector<Action> programOrder(llvm::ArrayRef<Step> steps) {
   return actions;
 }
 
+std::vector<Action> startsFirst(llvm::ArrayRef<Step> steps) {
+  std::vector<bool> isNeeded(steps.size()), isWaited(steps.size());
+  for (size_t i = steps.size(); i-- > 0;)
+    if (steps[i].isCollective || isNeeded[i])
+      for (int32_t operand : steps[i].operands)
+        isNeeded[operand] = true;
+  std::vector<Action> actions;
+  auto wait = [&](int32_t step) {
+    if (steps[step].isCollective && !isWaited[step])
+      actions.push_back({step, /*isWait=*/true});
+    isWaited[step] = true;
+  };
+  for (bool isFirst : {true, false})
+    for (int32_t i = 0; size_t(i) < steps.size(); ++i) {
+      if ((steps[i].isCollective || isNeeded[i]) != isFirst)
+        continue;
+      for (int32_t operand : steps[i].operands)
+        wait(operand);
+      actions.push_back({i});
+    }
+  for (int32_t i = 0; size_t(i) < steps.size(); ++i)
+    wait(i);
+  return actions;
+}
+
 } // namespace weft

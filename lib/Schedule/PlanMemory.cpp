@@ -88,10 +88,9 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
     shared.push_back({buffer.first, buffer.last, moves ? buffer.bytes : 0});
   }
   ArenaLayout layout = planArena(shared);
-  // A reduction goes on beside other segments of its role, so that it shares no
-  // memory with them.
+  // What goes on beside other segments of its role shares no memory with them.
   int64_t role = roleOf(entry), &end = ends[role];
-  int64_t base = isReduction(entry) && layout.bytes > 0 ? end : bases.at(role);
+  int64_t base = canBeDeferred(entry) && layout.bytes > 0 ? end : bases.at(role);
   SmallVector<std::pair<Value, int64_t>> offsets;
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {
@@ -135,7 +134,7 @@ void PlanMemory::runOnInput() {
   SmallVector<func::FuncOp> entries = findEntries(module);
   placeConstants(entries, *states);
   llvm::stable_sort(entries, [](func::FuncOp a, func::FuncOp b) {
-    return !isReduction(a) && isReduction(b);
+    return !canBeDeferred(a) && canBeDeferred(b);
   });
 
   int64_t copies = 0, inPlace = 0;

@@ -15,6 +15,7 @@
 #include "weft/IR/BufferParts.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -152,24 +153,27 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;
-      function.walk([&](Block *block) { schedule(*block, *model); });
+      function.walk([&](Block *block) {
+        schedule(*block, *model, canBeDeferred(function));
+      });
     }
   }
 
   /// A loop is one step of the block around it: no collective runs across its
-  /// border.
-  void schedule(Block &block, const cost::CostModel &model) {
+  /// border. `goesOn`: it runs beside other programs once all is started.
+  void schedule(Block &block, const cost::CostModel &model, bool goesOn) {
     sinkViews(block);
     SmallVector<Operation *> ops;
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
     std::vector<Step> steps = stepsOf(ops, model);
     std::vector<Action> actions =
-        overlapCollectives
-            ? fastestOrder(
+        !overlapCollectives ? programOrder(steps)
+        : goesOn
+            ? startsFirst(steps)
+            : fastestOrder(
                   steps, arenaGrowth, bytesOfArguments(block),
-                  getRecomputationReport(block.getParentOp()).sparedBytes)
-            : programOrder(steps);
+                  getRecomputationReport(block.getParentOp()).sparedBytes);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

@@ -195,6 +195,7 @@ Job makeJob(const Table &table, const StepShape &shape, Communicators policy) {
   job.onceEdges = shape.onceEdges;
   job.prologueLevels = shape.prologueLevels;
   job.updateLevels = shape.updateLevels;
+  job.shardedStages = shape.gatheredStages;
   job.reducedStages = shape.reducedStages;
   JobMaker(policy, shape.placement, job).run(table);
   return job;

@@ -139,6 +139,7 @@ namespace {
 struct Parameters {
   bool areSharded = false;
   bool areGathered = false;
+  bool areFreed = false;
   bool areReduced = false;
   int32_t gradients = 0;
   int32_t reductions = 0;
@@ -173,6 +174,7 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
       if (!stage.areGathered)
         problem = ": the parameters are not gathered";
       stage.areGathered = false;
+      stage.areFreed = true;
       break;
     case ActionKind::Update:
       if (const int32_t other = findUnreduced(index, rank, stages);
@@ -201,16 +203,17 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
 }
 
 /// While it is in flight, nothing uses its memory.
-static void checkReduction(JobIndex &index, const Reduction &reduction) {
-  const auto &[rank, column, awaitedBy, users] = reduction;
+static void checkDeferred(JobIndex &index, const Deferred &deferred) {
+  const auto &[rank, column, awaitedBy, users] = deferred;
   const bool isRight =
       rank >= 0 && size_t(rank) < index.job.rows.size() && column >= 0 &&
       column < awaitedBy && size_t(awaitedBy) <= index.job.rows[rank].size() &&
-      index.at(rank, column).kind == ActionKind::ReduceGradient;
+      canBeDeferred(index.at(rank, column).kind);
   if (!isRight) {
     index.fail(Condition::Order, rank, column,
                "column " + std::to_string(column + 1) + ", awaited by column " +
-                   std::to_string(awaitedBy + 1) + ", is no REDUCE_GRAD");
+                   std::to_string(awaitedBy + 1) +
+                   ", is neither UNSHARD nor REDUCE_GRAD");
     return;
   }
   for (int32_t user : users)
@@ -249,15 +252,15 @@ void checkParameters(JobIndex &index) {
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
     checkParametersOfRow(index, int32_t(rank), stages);
   for (int32_t i = 0; i < index.stages; ++i) {
-    if (stages[i].areGathered)
+    if (stages[i].areGathered && stages[i].areFreed)
       index.fail(Condition::Order, index.rankOf[i], nowhere,
                  shown({i, ActionKind::Reshard}) + " is missing at the end");
     if (stages[i].areReduced && stages[i].reductions == 0)
       index.fail(Condition::Order, index.rankOf[i], nowhere,
                  shown({i, ActionKind::ReduceGradient}) + " is missing");
   }
-  for (const Reduction &reduction : index.job.reductions)
-    checkReduction(index, reduction);
+  for (const Deferred &deferred : index.job.deferred)
+    checkDeferred(index, deferred);
 }
 
 } // namespace weft::timeline

@@ -50,6 +50,18 @@ Row addUnshards(const Row &row, int32_t lookAhead) {
   return result;
 }
 
+Row addFirstGathers(const Row &row, const std::vector<int32_t> &stages) {
+  Row result;
+  for (const Action &action : row) {
+    const Action gather = {action.stage, ActionKind::Unshard};
+    if (std::ranges::count(stages, action.stage) > 0 &&
+        std::ranges::count(result, gather) == 0)
+      result.push_back(gather);
+  }
+  result.insert(result.end(), row.begin(), row.end());
+  return result;
+}
+
 Row addGradientReductions(const Row &row, int32_t microbatches,
                           const std::optional<std::vector<int32_t>> &stages) {
   std::map<int32_t, int32_t> done;

@@ -122,9 +122,8 @@ std::vector<Wait> waitsOfWalk(const Job &job, const std::vector<Wait> &waits) {
       for (int32_t other : awaited)
         result.push_back({int32_t(rank), column, other});
       const bool isFirstOfPair = row[i].action.overlapsNext;
-      // A reduction goes on beside the calls behind it.
-      const bool isReduction = row[i].action.kind == ActionKind::ReduceGradient;
-      if (!isTransferred && !isFirstOfPair && !isReduction)
+      if (!isTransferred && !isFirstOfPair &&
+          !canBeDeferred(row[i].action.kind))
         awaited = {column};
     }
   }

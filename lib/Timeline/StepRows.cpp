@@ -77,8 +77,9 @@ TransferredTable makeStepRows(const Table &compute, const StepShape &shape,
     return result;
   Table reducing;
   for (const Row &row : compute.rows)
-    reducing.rows.push_back(
-        addGradientReductions(row, shape.microbatches, shape.reducedStages));
+    reducing.rows.push_back(addFirstGathers(
+        addGradientReductions(row, shape.microbatches, shape.reducedStages),
+        shape.gatheredStages));
   TransferredTable microbatches =
       addTransfers(reducing, shape.placement, shape.edges, receives);
   if (!microbatches.error.empty())

@@ -21,15 +21,23 @@ def layer_norm(x):
     return (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
+def attend(params, x, memory, is_causal=True, turn=lambda heads: heads):
+    def heads(x, name):
+        return (x @ params[name]).reshape(*x.shape[:2], -1, WIDTH // HEADS)
+
+    y = jax.nn.dot_product_attention(turn(heads(x, "q")), turn(heads(memory, "k")), heads(memory, "v"),
+                                     is_causal=is_causal)
+    return y.reshape(x.shape) @ params["out"]
+
+
+def perceive(params, x):
+    return jax.nn.gelu(layer_norm(x) @ params["up"]) @ params["down"]
+
+
 def block(params, x):
-    rows, time, width = x.shape
-
-    def heads(w):
-        return (layer_norm(x) @ w).reshape(rows, time, HEADS, width // HEADS)
-
-    y = jax.nn.dot_product_attention(heads(params["q"]), heads(params["k"]), heads(params["v"]), is_causal=True)
-    x = x + y.reshape(x.shape) @ params["out"]
-    return x + jax.nn.gelu(layer_norm(x) @ params["up"]) @ params["down"]
+    y = layer_norm(x)
+    x = x + attend(params, y, y)
+    return x + perceive(params, x)
 
 
 def first_params():
@@ -60,11 +68,11 @@ def loss_of(params, tokens, targets, cuts=(1,), wrap=lambda f: f, is_tied=False)
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], axis=-1).mean()
 
 
-def gradients_of(params, tokens, targets, **options):
+def gradients_of(params, tokens, targets, loss=loss_of, **options):
     """The means over micro-batches, in a loop of JAX."""
 
     def add(total, batch):
-        return jax.tree.map(jnp.add, total, jax.value_and_grad(functools.partial(loss_of, **options))(
+        return jax.tree.map(jnp.add, total, jax.value_and_grad(functools.partial(loss, **options))(
             params, *batch)), None
 
     zero = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
@@ -72,7 +80,7 @@ def gradients_of(params, tokens, targets, **options):
     return jax.tree.map(lambda x: x / MICROBATCHES, total)
 
 
-def adam_step(**options):
+def adam_step(first=first_params, **options):
     """Adam with decay on clipped gradients, written out."""
 
     def step(state, tokens, targets):
@@ -86,7 +94,7 @@ def adam_step(**options):
         params = jax.tree.map(lambda p, m, v: p - rate * (m / (jnp.sqrt(v) + 1e-3) + 0.1 * p), params, m, v)
         return {"params": params, "m": m, "v": v, "count": count}, value
 
-    params = first_params()
+    params = first()
     zeros = jax.tree.map(np.zeros_like, params)
     return step, {"params": params, "m": zeros, "v": zeros, "count": np.int32(0)}
 
@@ -141,6 +149,70 @@ def test_schedules(ranks, schedule):
     has_two = ranks == 2 and schedule in ("gpipe", "1f1b", "zb-h2")
     options = {"cuts": (1,) if has_two else (0, 1, 2), "is_tied": schedule in ("1f1b", "zb-v")}
     compare(ours(*adam_step(**options), (ranks, schedule)), by_weft(**options), by_jax(options["is_tied"]))
+
+
+def t5_params():
+    params = first_params()
+    names = ("q", "k", "v", "out")
+    return params | {"cross": [{name: one[name].T.copy() for name in names} for one in params["blocks"][LAYERS // 2:]]}
+
+
+def t5_loss(params, tokens, targets, cuts):
+    """An encoder, whose result both blocks of a decoder use, and a tied head."""
+    x = params["embedding"][tokens] + params["positions"]
+    for i, one in enumerate(params["blocks"]):
+        is_decoder = i >= LAYERS // 2
+        if i == LAYERS // 2:
+            memory, x = layer_norm(x), params["embedding"][targets] + params["positions"]
+        y = layer_norm(x)
+        x = x + attend(one, y, y, is_causal=is_decoder)
+        if is_decoder:
+            x = x + attend(params["cross"][i - LAYERS // 2], layer_norm(x), memory, is_causal=False)
+        x = x + perceive(one, x)
+        if i in cuts:
+            x = weft.stage_boundary(x)
+    logits = layer_norm(x) @ params["embedding"].T
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], axis=-1).mean()
+
+
+def llama_params():
+    params = first_params()
+    for one in params["blocks"]:
+        # Heads share keys and values.
+        one |= {"k": one["k"][:, ::HEADS], "v": one["v"][:, ::HEADS], "gate": one["up"][::-1].copy()}
+    return params
+
+
+def rms_norm(x):
+    return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+
+def rotate(x):
+    """Features by the angle of their position."""
+    a, b = jnp.split(x, 2, axis=-1)
+    angles = jnp.arange(x.shape[1])[:, None] * 100.0 ** -jnp.linspace(0, 1, a.shape[-1])
+    cos, sin = jnp.cos(angles)[:, None], jnp.sin(angles)[:, None]
+    return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+
+def llama_loss(params, tokens, targets, cuts):
+    x = params["embedding"][tokens]
+    for i, one in enumerate(params["blocks"]):
+        y = rms_norm(x)
+        x = x + attend(one, y, y, turn=rotate)
+        y = rms_norm(x)
+        x = x + (jax.nn.silu(y @ one["gate"]) * (y @ one["up"])) @ one["down"]
+        if i in cuts:
+            x = weft.stage_boundary(x)
+    logits = rms_norm(x) @ params["head"]
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), targets[..., None], axis=-1).mean()
+
+
+@pytest.mark.parametrize("model, ranks, schedule", [
+    ((t5_loss, t5_params), 4, "1f1b"), ((t5_loss, t5_params), 2, "zb-v"), ((llama_loss, llama_params), 4, "zb-h1")])
+def test_models(model, ranks, schedule):
+    loss, params = model
+    check(*adam_step(params, loss=loss, cuts=(0, 1, 2)), (ranks, schedule))
 
 
 def test_what_has_no_gradient():

@@ -11,7 +11,7 @@
 #include "TableOptions.h"
 
 #include "weft/Report/PlanJob.h"
-#include "weft/Simulate/ReductionWaits.h"
+#include "weft/Simulate/DeferredWaits.h"
 #include "weft/Timeline/SlotUses.h"
 #include "weft/runtime/Plan.h"
 
@@ -57,7 +57,7 @@ int checkPlan(const std::string &file) {
         !problem.empty())
       return report(exitBadInput, {name + ": " + problem});
     const Verdict verdict =
-        check(jobOf(plan, *entry, simulate::waitsForReductions(plan, *entry)));
+        check(jobOf(plan, *entry, simulate::waitsForDeferred(plan, *entry)));
     fmt::print("{}: {}", name, print(verdict, name));
     isSafe &= verdict.isSafe();
     ++pipelines;

@@ -37,9 +37,11 @@ inline constexpr llvm::StringLiteral kCountsAttrName = "weft.counts";
 SegmentAttr getSegment(mlir::func::FuncOp function);
 /// -1 for a function that all ranks execute.
 int64_t roleOf(mlir::func::FuncOp function);
-/// Whether a function is a segment that reduces the gradients of a stage beside
-/// what its role does behind it.
-bool isReduction(mlir::func::FuncOp function);
+/// Whether a function is a segment that gathers the parameters of a stage, or
+/// reduces its gradients, beside what its role does behind it.
+bool canBeDeferred(mlir::func::FuncOp function);
+/// Whether a function is a segment of each micro-batch.
+bool isOfMicrobatch(mlir::func::FuncOp function);
 /// Null for a function that roles do not execute together.
 TimelineAttr getTimeline(mlir::func::FuncOp function);
 

@@ -26,11 +26,11 @@ namespace weft {
 /// the compiler names them, so that its stage is not known. Empty if all are.
 std::string findUnknownStage(const plan::Plan &plan, const plan::Entry &entry);
 
-/// Of an entry with a timeline and such names, of a verified plan. Reductions
-/// end where the runtime awaits them: `reductionWaits` by role and column, and
-/// at the end of the row.
+/// Of an entry with a timeline and such names, of a verified plan. What goes on
+/// beside other segments ends where the runtime awaits it: `deferredWaits` by
+/// role and column, and at the end of the row.
 timeline::Job jobOf(const plan::Plan &plan, const plan::Entry &entry,
-                    const std::vector<timeline::Wait> &reductionWaits);
+                    const std::vector<timeline::Wait> &deferredWaits);
 
 } // namespace weft
 

@@ -136,6 +136,11 @@ std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
 /// The order of the program, each collective followed by its wait.
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
 
+/// What collectives need and all their starts first, then the rest in the order
+/// of the program, each wait before the first use of the result: for a program
+/// that goes on beside others once all is started.
+std::vector<Action> startsFirst(llvm::ArrayRef<Step> steps);
+
 /// Everything that is wrong with a schedule, in words; empty if it is right:
 /// a step that is missing or done twice, a collective without exactly one wait
 /// behind its start, a step before its operands are there.

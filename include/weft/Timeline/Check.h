@@ -66,13 +66,13 @@ struct SlotUse {
   std::vector<int32_t> columns;
 };
 
-/// A REDUCE_GRAD runs beside the calls behind it, until one of them waits for
-/// it.
-struct Reduction {
+/// An UNSHARD or a REDUCE_GRAD that runs beside the calls behind it, until one
+/// of them waits for it.
+struct Deferred {
   int32_t rank = 0;
-  /// Columns of the row: the REDUCE_GRAD, the first call that starts only when
-  /// it has ended (that behind the last if none does), and the calls that use
-  /// its memory.
+  /// Columns of the row: its own, the first call that starts only when it has
+  /// ended (that behind the last if none does), and the calls that use its
+  /// memory.
   int32_t column = 0;
   int32_t awaitedBy = 0;
   std::vector<int32_t> users;
@@ -90,11 +90,12 @@ struct Job {
   std::vector<int32_t> prologueLevels, updateLevels;
   /// Of the communicators, by their number.
   std::vector<std::string> communicators;
-  /// The stages whose parameters are gathered before they are used, and freed.
+  /// The stages whose parameters are gathered before they are used; they are
+  /// freed at the end, unless they are gathered once and kept.
   std::vector<int32_t> shardedStages;
   /// The stages whose gradients are reduced, once, by an action of their own.
   std::vector<int32_t> reducedStages;
-  std::vector<Reduction> reductions;
+  std::vector<Deferred> deferred;
   /// In which micro-batches add to the gradients of a stage; empty: ascending.
   std::vector<int32_t> gradientOrder;
   std::vector<Wait> waits;

@@ -26,6 +26,10 @@ namespace weft::timeline {
 /// of their use, after those that are not among them have been freed.
 Row addUnshards(const Row &row, int32_t lookAhead = 3);
 
+/// Gathers those of `stages` that the row computes once, in front of it: in the
+/// order of their first use, with nothing freed.
+Row addFirstGathers(const Row &row, const std::vector<int32_t> &stages);
+
 /// Adds the reduction of the gradients of `stages`, or of all, behind the last
 /// of their `microbatches` weight gradients.
 Row addGradientReductions(

@@ -8,8 +8,9 @@
 // The rows of a whole training step: the micro-batches of a schedule, before
 // them what is computed once for all of them (prologue), and behind them what
 // their sums are needed for (update): reductions, a global norm, the optimizer.
-// Of a rank with several stages, those that are done before the others can
-// reduce their gradients meanwhile (REDUCE_GRAD).
+// Of a rank with several stages, those that begin after the others can gather
+// their parameters meanwhile (UNSHARD), and those that are done before the
+// others reduce their gradients (REDUCE_GRAD).
 //
 // Either is computed in levels. What another stage needs crosses behind a level
 // and is there in the next one. A parameter that the first and the last of two
@@ -39,6 +40,9 @@ struct StepShape {
   /// By stage, how many levels there are: 0 to n - 1. None behind the last
   /// stage that is given.
   std::vector<int32_t> prologueLevels, updateLevels;
+  /// The stages whose parameters are gathered, once, by an action of their own
+  /// that goes on beside the stages before.
+  std::vector<int32_t> gatheredStages;
   /// The stages whose gradients are reduced by an action of their own, as soon
   /// as the last micro-batch has added to them.
   std::vector<int32_t> reducedStages;
@@ -55,7 +59,8 @@ struct StepShape {
 
 /// The rows of the step, of a table that has only what addTransfers takes: on
 /// each rank the levels of the prologue, the table with its transfers, and the
-/// levels of the update. A REDUCE_GRAD stands behind the last weight gradient
+/// levels of the update. UNSHARDs stand in front of the micro-batches, in the
+/// order of their first use, a REDUCE_GRAD behind the last weight gradient
 /// of its stage and what that sends. The levels of all ranks and what they
 /// exchange are projections of one order of the whole job. Fails like
 /// addTransfers, and if a once edge comes from a level that its stage does not

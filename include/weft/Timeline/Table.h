@@ -61,6 +61,10 @@ inline bool isLevel(ActionKind kind) {
 }
 /// Whether it is a level, or sends or receives what a level computes.
 inline bool isOnce(ActionKind kind) { return kind >= ActionKind::Prologue; }
+/// Whether it may go on beside the actions behind it: collectives alone.
+inline bool canBeDeferred(ActionKind kind) {
+  return kind == ActionKind::Unshard || kind == ActionKind::ReduceGradient;
+}
 /// Whether it sends or receives, of one micro-batch or once a step.
 inline bool isTransfer(ActionKind kind) {
   return (kind >= ActionKind::SendForward &&

@@ -106,7 +106,7 @@ Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry);
 
 /// The part of verifyTimeline for segments that go on beside others: no action
 /// in between uses their memory.
-Status verifyReductions(const VerifiedHeader &header, const plan::Entry &entry);
+Status verifyDeferred(const VerifiedHeader &header, const plan::Entry &entry);
 
 /// Checks the fields of one instruction against its buffers, and appends what
 /// it touches. The buffers are verified already.

@@ -541,7 +541,7 @@ Status TimelineVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyQueues());
   WEFT_RETURN_IF_ERROR(verifyEnd());
   WEFT_RETURN_IF_ERROR(verifyFlow(header, entry));
-  return verifyReductions(header, entry);
+  return verifyDeferred(header, entry);
 }
 
 Status verifyTimeline(const VerifiedHeader &header, const plan::Entry &entry) {

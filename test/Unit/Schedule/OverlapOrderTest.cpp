@@ -56,6 +56,21 @@ TEST(OverlapOrder, WaitsAtTheFirstUseOnly) {
               ElementsAre(run(0), run(1), run(2), run(3), wait(1), run(4)));
 }
 
+// Casts of shards, gathers, and transposes of what they give; the second
+// gather is of what the first one gives.
+TEST(OverlapOrder, StartsComeFirst) {
+  std::vector<Step> steps = {compute({}),  collective(0), compute({1}),
+                             compute({}),  collective(3), compute({4}),
+                             compute({}),  compute({5, 6})};
+  EXPECT_THAT(startsFirst(steps),
+              ElementsAre(run(0), run(1), run(3), run(4), wait(1), run(2),
+                          wait(4), run(5), run(6), run(7)));
+  steps[3].operands = {2};
+  EXPECT_THAT(startsFirst(steps),
+              ElementsAre(run(0), run(1), wait(1), run(2), run(3), run(4),
+                          wait(4), run(5), run(6), run(7)));
+}
+
 TEST(OverlapOrder, ResultsOfTheProgramAreWaitedForAtTheEnd) {
   std::vector<Step> steps = {compute({}), collective(0), compute({0})};
   EXPECT_THAT(inProgramOrder(steps),
@@ -190,6 +205,7 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
     std::vector<Action> actions = inProgramOrder(steps, options);
     ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
     ASSERT_THAT(checkOrder(steps, programOrder(steps)), IsEmpty());
+    ASSERT_THAT(checkOrder(steps, startsFirst(steps)), IsEmpty());
     ASSERT_EQ(inProgramOrder(steps, options), actions);
   }
 }

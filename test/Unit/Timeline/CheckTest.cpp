@@ -315,8 +315,14 @@ TEST(CheckTest, ParametersAreGatheredWhenUsed) {
             "t.csv:1:2: order: 0B0 needs the parameters, which are not "
             "gathered\n"
             "t.csv:1:3: order: 0RESHARD: the parameters are not gathered\n");
-  EXPECT_EQ(verdictOf("0UNSHARD,0F0,0B0\n"),
+  EXPECT_EQ(verdictOf("0UNSHARD,0F0,0RESHARD,0UNSHARD,0B0\n"),
             "t.csv:1: order: 0RESHARD is missing at the end\n");
+  // Gathered once and kept.
+  Job job = jobOf("0UNSHARD,1UNSHARD,0F0,1F0,1B0,0B0\n");
+  EXPECT_TRUE(check(job).isSafe());
+  job.rows[0].erase(job.rows[0].begin() + 1);
+  EXPECT_THAT(verdictOf(job), HasSubstr("1F0 needs the parameters, which are "
+                                        "not gathered"));
 }
 
 TEST(CheckTest, GradientsAreReducedOnce) {
@@ -346,29 +352,35 @@ TEST(CheckTest, UpdatesAreBehindReductions) {
             "not reduced\n");
 }
 
-TEST(CheckTest, WhoUsesAReductionWaitsForIt) {
+TEST(CheckTest, WhoUsesWhatIsDeferredWaitsForIt) {
   Job job = jobOf("0F0,1F0,1B0,1REDUCE_GRAD,0B0,0U0\n");
-  job.reductions = {{0, 3, 5, {5}}};
+  job.deferred = {{0, 3, 5, {5}}};
   EXPECT_TRUE(check(job).isSafe());
-  job.reductions = {{0, 3, 6, {}}};
+  job.deferred = {{0, 3, 6, {}}};
   EXPECT_TRUE(check(job).isSafe());
   // Awaited at the end of the row only.
-  job.reductions = {{0, 3, 6, {5}}};
+  job.deferred = {{0, 3, 6, {5}}};
   EXPECT_EQ(verdictOf(job), "t.csv:1:6: order: 0U0 does not wait for "
                             "1REDUCE_GRAD at 1:4, whose memory it uses\n");
-  job.reductions = {{0, 3, 5, {4, 5}}};
+  job.deferred = {{0, 3, 5, {4, 5}}};
   EXPECT_EQ(verdictOf(job), "t.csv:1:5: order: 0B0 does not wait for "
                             "1REDUCE_GRAD at 1:4, whose memory it uses\n");
-  for (const Reduction &wrong :
-       {Reduction{0, 3, 3, {}}, Reduction{0, 3, 7, {}}, Reduction{1, 3, 5, {}},
-        Reduction{0, -1, 5, {}}}) {
-    job.reductions = {wrong};
-    EXPECT_THAT(verdictOf(job), HasSubstr("is no REDUCE_GRAD"));
+  for (const Deferred &wrong :
+       {Deferred{0, 3, 3, {}}, Deferred{0, 3, 7, {}}, Deferred{1, 3, 5, {}},
+        Deferred{0, -1, 5, {}}}) {
+    job.deferred = {wrong};
+    EXPECT_THAT(verdictOf(job), HasSubstr("is neither UNSHARD nor"));
   }
-  job.reductions = {{0, 2, 5, {}}};
+  job.deferred = {{0, 2, 5, {}}};
   EXPECT_EQ(verdictOf(job),
-            "t.csv:1:3: order: column 3, awaited by column 6, is no "
-            "REDUCE_GRAD\n");
+            "t.csv:1:3: order: column 3, awaited by column 6, is neither "
+            "UNSHARD nor REDUCE_GRAD\n");
+  job = jobOf("0UNSHARD,1UNSHARD,0F0,1F0,1B0,0B0\n");
+  job.deferred = {{0, 1, 3, {3}}};
+  EXPECT_TRUE(check(job).isSafe());
+  job.deferred = {{0, 1, 4, {3}}};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:4: order: 1F0 does not wait for 1UNSHARD "
+                            "at 1:2, whose memory it uses\n");
 }
 
 TEST(CheckTest, WaitsAreForEarlierCalls) {

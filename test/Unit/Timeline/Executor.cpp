@@ -55,7 +55,7 @@ struct Rank {
   /// What was received or will be, and what was computed here.
   std::map<Tag, Handle> received;
   std::map<std::tuple<ActionKind, int32_t, int32_t>, Handle> computed;
-  std::set<int32_t> gathered;
+  std::set<int32_t> gathered, freed;
   /// By column.
   std::vector<bool> ended;
   /// By the column that writes a slot: what used it before.
@@ -307,6 +307,7 @@ bool Machine::issueParameters(Rank &rank, const Action &action) {
   } else if (action.kind == ActionKind::Reshard) {
     if (rank.gathered.erase(s) == 0)
       return fail("freed what is not gathered");
+    rank.freed.insert(s);
   } else {
     if (rank.gradientsAdded[s] != microbatches)
       return fail("reduced too early");
@@ -538,9 +539,11 @@ Execution Machine::run() {
     if (!job.slotUses.empty())
       checkReceives();
   }
+  // What is gathered once is kept.
   for (const Rank &rank : ranks)
-    if (execution.failure.empty() && !rank.gathered.empty())
-      fail("parameters not freed");
+    for (int32_t stage : rank.gathered)
+      if (execution.failure.empty() && rank.freed.contains(stage))
+        fail("parameters not freed");
   return execution;
 }
 

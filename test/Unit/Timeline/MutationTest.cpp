@@ -43,7 +43,7 @@ enum class Extras {
   /// Gathers, reductions, and a skip connection from the first stage to the
   /// last one.
   Microbatches,
-  /// Prologues, updates and reductions.
+  /// Prologues, updates, reductions, and gathers of stages that begin late.
   Once,
 };
 
@@ -62,6 +62,10 @@ Table tableOf(const NamedSchedule &schedule, ScheduleSize size, Extras extras,
       row = addGradientReductions(row, size.microbatches);
   shape = shapeOf(placementOf(schedule, size), size.microbatches,
                   extras == Extras::Once ? Once::All : Once::None);
+  if (extras == Extras::Once)
+    for (int32_t stage = size.ranks; size_t(stage) < shape.placement.size();
+         ++stage)
+      shape.gatheredStages.push_back(stage);
   const int32_t last = int32_t(shape.placement.size()) - 1;
   if (extras == Extras::Microbatches && last > 1) {
     shape.edges.push_back({0, last, false, 32});
@@ -94,8 +98,7 @@ void forEachJob(std::initializer_list<ScheduleSize> sizes, auto visit) {
               Job job = makeJob(table, shape, policy);
               job.gradientOrder =
                   gradientOrderOf(schedule.name, size.microbatches);
-              visit(std::string(schedule.name), std::move(job),
-                    extras == Extras::Microbatches);
+              visit(std::string(schedule.name), std::move(job));
             }
         }
 }
@@ -267,7 +270,7 @@ TEST(MutationTest, NoScheduleIsRejected) {
               {2, 8, 3},
               {4, 8, 2},
               {4, 16, 4}},
-             [&](const std::string &name, Job job, bool) {
+             [&](const std::string &name, Job job) {
                ++jobs;
                const Verdict verdict = check(job);
                EXPECT_TRUE(verdict.isSafe()) << print(verdict, name);
@@ -280,12 +283,10 @@ static const std::vector<Original> &originals() {
   static const std::vector<Original> all = [] {
     std::vector<Original> originals;
     forEachJob({{1, 4}, {2, 4}, {3, 6}, {4, 8}, {2, 4, 2}},
-               [&](const std::string &name, Job job, bool isSharded) {
+               [&](const std::string &name, Job job) {
                  Original original{name, std::move(job), {}, {}};
-                 if (isSharded)
-                   for (const auto &row : original.job.rows)
-                     for (const Call &call : row)
-                       original.sharded.insert(call.action.stage);
+                 original.sharded.insert(original.job.shardedStages.begin(),
+                                         original.job.shardedStages.end());
                  original.execution =
                      execute(original.job, original.sharded, 0);
                  EXPECT_EQ(original.execution.failure, "") << name;

@@ -14,6 +14,7 @@
 using namespace weft::timeline;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 namespace {
 
@@ -250,6 +251,25 @@ TEST(StepRowsTest, StagesThatAreDoneReduceTheirGradients) {
   EXPECT_THAT(print(check(job), "t.csv"),
               HasSubstr("0U0 needs the gradients of stage 2, which are not "
                         "reduced"));
+}
+
+// In the order of their first use, behind the prologue.
+TEST(StepRowsTest, StagesThatBeginLateGatherTheirParameters) {
+  StepShape shape = shapeOf({0, 1, 0, 1, 0, 1}, 2, Once::None);
+  shape.prologueLevels = {1, 1};
+  shape.gatheredStages = {4, 2, 5};
+  const Table table =
+      generate("interleaved-1f1b", {2, 2, 3}).table;
+  const TransferredTable rows = makeStepRows(table, shape);
+  ASSERT_EQ(rows.error, "");
+  const std::string text = printCsv(rows.table);
+  EXPECT_THAT(text, StartsWith("0P0,2UNSHARD,4UNSHARD,0F0,"));
+  EXPECT_THAT(text, HasSubstr("\n1P0,5UNSHARD,1RECV_F0,"));
+  Job job = makeJob(rows.table, shape);
+  EXPECT_TRUE(check(job).isSafe());
+  job.rows[1].erase(job.rows[1].begin() + 1);
+  EXPECT_THAT(print(check(job), "t.csv"),
+              HasSubstr("5F0 needs the parameters, which are not gathered"));
 }
 
 // Each waits for a number of the other in front of its own.

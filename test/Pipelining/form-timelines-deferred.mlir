@@ -1,18 +1,20 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Two stages a rank: the later one is done first on the way back, and its
-// gradient is reduced while the rank goes on with the other.
+// Two stages a rank: the parameter of the later one is gathered while the rank
+// begins with the other; it is done first on the way back, and its gradient is
+// reduced while the rank goes on.
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe pipeline-schedule=interleaved-1f1b' | FileCheck %s
 // A table that takes the stages one after the other leaves no more to hide.
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe pipeline-schedule=looped-bfs' | FileCheck %s
 // What is printed is read back, and verified again.
 // RUN: shard-opt %s --weft-pipeline='stop-after=spmd stage-axis=pipe pipeline-schedule=interleaved-1f1b' | shard-opt --weft-schedule-pipeline -o /dev/null
-// The plan runs it beside others, with what comes behind its start put off.
+// The plan runs both beside others, with what comes behind their starts put off.
 // RUN: shard-compile %s --pipeline="axis=pipe schedule=interleaved-1f1b" -o %t.plan
 // RUN: shard-run %t.plan --dump=step.2REDUCE_GRAD | FileCheck %s --check-prefix=PLAN
+// RUN: shard-run %t.plan --dump=step.3UNSHARD | FileCheck %s --check-prefix=GATHER
 
-// CHECK: rows = ["{{.*}}2B1,2SEND_B1,2REDUCE_GRAD,{{.*}}0B1,0U0", "{{.*}}3B1,3SEND_B1,3REDUCE_GRAD,{{.*}}1U0"]
+// CHECK: rows = ["0P0,0F0,{{.*}}2B1,2SEND_B1,2REDUCE_GRAD,{{.*}}0B1,0U0", "{{.*}}1P0,{{.*}}3UNSHARD,{{.*}}1F0,{{.*}}3B1,3SEND_B1,3REDUCE_GRAD,{{.*}}1U0"]
 // CHECK-NOT: 0REDUCE_GRAD
 // CHECK-NOT: 1REDUCE_GRAD
 
@@ -22,10 +24,18 @@
 // CHECK-NOT: weft.all_reduce
 // CHECK-LABEL: func.func @step.1F(
 // CHECK-LABEL: func.func @step.2REDUCE_GRAD(
-// CHECK-SAME: %[[SUM:.*]]: tensor<8x8xf32> {weft.name = "gradient of w2"}) -> (tensor<8x8xf32> {weft.name = "gradient of w2"})
+// CHECK-SAME: %[[SUM:.*]]: tensor<8x8xf32> {weft.name = "gradient of w2"})
 // CHECK-SAME: action = "2REDUCE_GRAD", role = 0
-// CHECK-NEXT: %[[REDUCED:.*]] = weft.all_reduce sum %[[SUM]] over <@mesh, {"data"}>
+// CHECK-NEXT: %[[REDUCED:.*]] = weft.reduce_scatter sum %[[SUM]] dim = 1 over <@mesh, {"data"}>
 // CHECK-NEXT: return %[[REDUCED]]
+// CHECK-LABEL: func.func @step.3UNSHARD(
+// CHECK-SAME: %[[SHARD:.*]]: tensor<4x8xf32> {{.*}}weft.name = "w3"
+// CHECK-SAME: action = "3UNSHARD", role = 1
+// CHECK-NEXT: %[[WHOLE:.*]] = weft.all_gather %[[SHARD]]
+// CHECK-NEXT: return %[[WHOLE]]
+
+// GATHER: entry "step.3UNSHARD" role 1
+// GATHER: instructions 2, deferred from 1
 
 // PLAN: entry "step.2REDUCE_GRAD" role 0
 // PLAN: instructions 2, deferred from 1
@@ -36,10 +46,10 @@ func.func @step(
     %w0: tensor<8x8xf32> {weft.name = "w0", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
     %w1: tensor<8x8xf32> {weft.name = "w1", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
     %w2: tensor<8x8xf32> {weft.name = "w2", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
-    %w3: tensor<8x8xf32> {weft.name = "w3", weft.sharding = #weft.sharding<@mesh, [{}, {}]>},
+    %w3: tensor<8x8xf32> {weft.name = "w3", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
     %x: tensor<2x4x8xf32> {weft.name = "x", weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>})
     -> (tensor<8x8xf32> {weft.name = "w0"}, tensor<8x8xf32> {weft.name = "w1"},
-        tensor<8x8xf32> {weft.name = "w2"}, tensor<8x8xf32> {weft.name = "w3"}) {
+        tensor<8x8xf32> {weft.name = "w2"}, tensor<8x8xf32> {weft.name = "w3", weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
   %u0 = weft.microbatch_use %w0 of <"batch", 2> : tensor<8x8xf32>
   %u1 = weft.microbatch_use %w1 of <"batch", 2> : tensor<8x8xf32>
   %u2 = weft.microbatch_use %w2 of <"batch", 2> : tensor<8x8xf32>

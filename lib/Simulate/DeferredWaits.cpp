@@ -1,11 +1,11 @@
-//===- ReductionWaits.cpp - When ranks await reductions -------------------===//
+//===- DeferredWaits.cpp - When ranks await what goes on beside others ----===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Simulate/ReductionWaits.h"
+#include "weft/Simulate/DeferredWaits.h"
 
 #include "weft/runtime/TimelineSteps.h"
 
@@ -13,8 +13,8 @@ namespace weft::simulate {
 
 using runtime::TimelineStep;
 
-std::vector<timeline::Wait> waitsForReductions(const plan::Plan &plan,
-                                               const plan::Entry &entry) {
+std::vector<timeline::Wait> waitsForDeferred(const plan::Plan &plan,
+                                             const plan::Entry &entry) {
   const plan::Timeline &timeline = *entry.timeline();
   std::vector<timeline::Wait> waits;
   for (uint32_t role = 0; role < timeline.rows()->size(); ++role)

@@ -1,4 +1,4 @@
-//===- VerifyReductions.cpp - Segments that go on beside others -----------===//
+//===- VerifyDeferred.cpp - Segments that go on beside others -----------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,9 +32,9 @@ struct Range {
 };
 using Ranges = std::vector<Range>;
 
-class ReductionVerifier {
+class DeferredVerifier {
 public:
-  ReductionVerifier(const VerifiedHeader &header, const plan::Entry &entry,
+  DeferredVerifier(const VerifiedHeader &header, const plan::Entry &entry,
                     uint32_t role)
       : plan(header.plan), timeline(*entry.timeline()),
         row(*timeline.rows()->Get(role)->actions()), role(role) {}
@@ -58,7 +58,7 @@ private:
 
 } // namespace
 
-std::string ReductionVerifier::describe(uint32_t action) const {
+std::string DeferredVerifier::describe(uint32_t action) const {
   const plan::Action &each = *row.Get(action);
   if (each.kind() == plan::ActionKind::Run)
     return fmt::format(
@@ -84,8 +84,8 @@ static Ranges rangesOfSegment(const plan::Entry &segment) {
   return ranges;
 }
 
-/// All slots of its states: no reduction is of a micro-batch.
-const Ranges &ReductionVerifier::rangesOf(const plan::Action &action) {
+/// All slots of its states: nothing that goes on is of a micro-batch.
+const Ranges &DeferredVerifier::rangesOf(const plan::Action &action) {
   const auto [it, isNew] = ranges.try_emplace({action.kind(), action.index()});
   if (!isNew)
     return it->second;
@@ -103,7 +103,7 @@ const Ranges &ReductionVerifier::rangesOf(const plan::Action &action) {
 }
 
 /// Once for each pair of what they do.
-Status ReductionVerifier::verifyBeside(uint32_t running, uint32_t action) {
+Status DeferredVerifier::verifyBeside(uint32_t running, uint32_t action) {
   const plan::Action &first = *row.Get(running), &second = *row.Get(action);
   bool &isVerified = verified[{{first.kind(), first.index()},
                                {second.kind(), second.index()}}];
@@ -123,7 +123,7 @@ Status ReductionVerifier::verifyBeside(uint32_t running, uint32_t action) {
 }
 
 /// A run that is in flight is in the row once: it is done once a step.
-Status ReductionVerifier::verify() {
+Status DeferredVerifier::verify() {
   std::vector<uint32_t> inFlight;
   for (const TimelineStep &step : timelineSteps(plan, timeline, role)) {
     const plan::Action &action = *row.Get(step.action);
@@ -142,7 +142,7 @@ Status ReductionVerifier::verify() {
 }
 
 /// Where a segment is put off: behind its loops and what it starts.
-static Status verifyDeferred(const plan::Entry &segment) {
+static Status verifyPlace(const plan::Entry &segment) {
   const uint32_t from = *segment.deferred_from();
   const auto &instructions = *segment.instructions();
   if (from == 0 || from >= instructions.size())
@@ -166,7 +166,7 @@ static Status verifyDeferred(const plan::Entry &segment) {
   return {};
 }
 
-Status verifyReductions(const VerifiedHeader &header,
+Status verifyDeferred(const VerifiedHeader &header,
                         const plan::Entry &entry) {
   for (uint32_t role = 0; role < header.roles.count(); ++role) {
     std::map<uint32_t, uint32_t> times;
@@ -179,13 +179,13 @@ Status verifyReductions(const VerifiedHeader &header,
         continue;
       const std::string name =
           fmt::format("segment \"{}\"", escaped(view(segment.name())));
-      WEFT_RETURN_IF_ERROR(verifyDeferred(segment).withContext(name));
+      WEFT_RETURN_IF_ERROR(verifyPlace(segment).withContext(name));
       if (++times[action->index()] > 1)
         return invalidArgument(name +
                                " is put off and runs more than once in a row");
     }
     if (!times.empty())
-      WEFT_RETURN_IF_ERROR(ReductionVerifier(header, entry, role).verify());
+      WEFT_RETURN_IF_ERROR(DeferredVerifier(header, entry, role).verify());
   }
   return {};
 }

@@ -1,7 +1,8 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ranks with several stages reduce the gradients of those that are done while they compute for the
-others (REDUCE_GRAD): no bit of a training step changes, on ranks of the host and on a device."""
+"""Ranks with several stages gather the parameters of those that begin late (UNSHARD), and reduce the
+gradients of those that are done (REDUCE_GRAD), while they compute for the others: no bit of a
+training step changes, on ranks of the host and on a device."""
 
 import functools
 import pathlib
@@ -61,17 +62,18 @@ def test_bits_are_those_without_a_pipeline(name, way, schedule):
     equal_bits(trained(name, way, schedule), trained(name, way))
 
 
-def test_each_rank_has_one_for_the_stage_that_is_done_first(tmp_path):
+@pytest.mark.parametrize("way, expected", [
+    ("dp", ["2REDUCE_GRAD", "3REDUCE_GRAD"]), ("fsdp", ["2REDUCE_GRAD", "2UNSHARD", "3REDUCE_GRAD", "3UNSHARD"])])
+def test_each_rank_has_one_for_its_second_stage(tmp_path, way, expected):
     """And the certificate of the plan knows of them."""
     for schedule in (*MERGED, *SPLIT):
-        compiled = lowered("untied gpt", "dp", schedule).compile()
-        stages = sorted(name.split(".")[-1] for name in deferred(compiled.as_text()))
-        assert stages == ["2REDUCE_GRAD", "3REDUCE_GRAD"], schedule
+        compiled = lowered("untied gpt", way, schedule).compile()
+        assert sorted(name.split(".")[-1] for name in deferred(compiled.as_text())) == expected, schedule
         compiled.save(tmp_path / "x.plan")
         check = subprocess.run([running.BINARIES / "shard-sim", "check", tmp_path / "x.plan"], capture_output=True,
                                text=True)
         assert check.returncode == 0 and "safe" in check.stdout, check.stdout + check.stderr
-    assert not deferred(lowered("untied gpt", "dp").compile().as_text())
+    assert not deferred(lowered("untied gpt", way).compile().as_text())
 
 
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
@@ -83,6 +85,6 @@ def test_bits_on_a_device(schedule, other, monkeypatch):
     GEMMs' epilogues, they sum in kernels."""
     monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
     monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
-    found, wanted = (trained("gpt", "dp", each, "cuda:sm_90") for each in (schedule, other))
+    found, wanted = (trained("gpt", "fsdp", each, "cuda:sm_90") for each in (schedule, other))
     equal_bits(found, wanted)
-    np.testing.assert_allclose(found[0], trained("gpt", "dp")[0], rtol=1e-5)
+    np.testing.assert_allclose(found[0], trained("gpt", "fsdp")[0], rtol=1e-5)
