@@ -119,7 +119,7 @@ int64_t SegmentPlan::findOnlyStage(
     return -1;
   auto stageOfUser = [&](Operation *user) {
     auto found = stages.find(user);
-    return found != stages.end()        ? found->second
+    return found != stages.end()       ? found->second
            : microbatches.loopOf(user) ? stageOf(getOrigin(user))
                                        : -1;
   };

@@ -25,8 +25,8 @@
 namespace weft {
 
 /// A pass of a stage over a micro-batch, a level of what a role does once a
-/// step, the gathers of a stage's parameters, or the reduction of its gradients.
-/// Level n + 1 needs what others send after level n.
+/// step, the gathers of a stage's parameters, or the reduction of its
+/// gradients. Level n + 1 needs what others send after level n.
 struct SegmentKey {
   /// Of a level, the first stage of the role.
   int64_t stage = 0;
@@ -81,9 +81,9 @@ private:
   void findCopied(mlir::Block &block);
   void findPrologue(mlir::Block &block);
   void findGathers(mlir::Block &block);
-  int64_t findOnlyStage(
-      mlir::Operation *op,
-      const llvm::DenseMap<mlir::Operation *, int64_t> &stages) const;
+  int64_t
+  findOnlyStage(mlir::Operation *op,
+                const llvm::DenseMap<mlir::Operation *, int64_t> &stages) const;
   void findWaitedFor(mlir::Block &block);
   void assign(mlir::Operation *op);
   void delayUpdates(mlir::Block &block);

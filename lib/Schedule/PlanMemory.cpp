@@ -90,7 +90,8 @@ void PlanMemory::layOut(func::FuncOp entry, const EntryBuffers &buffers,
   ArenaLayout layout = planArena(shared);
   // What goes on beside other segments of its role shares no memory with them.
   int64_t role = roleOf(entry), &end = ends[role];
-  int64_t base = canBeDeferred(entry) && layout.bytes > 0 ? end : bases.at(role);
+  int64_t base =
+      canBeDeferred(entry) && layout.bytes > 0 ? end : bases.at(role);
   SmallVector<std::pair<Value, int64_t>> offsets;
   for (auto [index, buffer] : llvm::enumerate(buffers.buffers()))
     for (Value value : buffer.values) {

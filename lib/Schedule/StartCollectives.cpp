@@ -169,11 +169,10 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     std::vector<Step> steps = stepsOf(ops, model);
     std::vector<Action> actions =
         !overlapCollectives ? programOrder(steps)
-        : goesOn
-            ? startsFirst(steps)
-            : fastestOrder(
-                  steps, arenaGrowth, bytesOfArguments(block),
-                  getRecomputationReport(block.getParentOp()).sparedBytes);
+        : goesOn ? startsFirst(steps)
+                 : fastestOrder(
+                       steps, arenaGrowth, bytesOfArguments(block),
+                       getRecomputationReport(block.getParentOp()).sparedBytes);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

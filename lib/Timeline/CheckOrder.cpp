@@ -205,10 +205,10 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
 /// While it is in flight, nothing uses its memory.
 static void checkDeferred(JobIndex &index, const Deferred &deferred) {
   const auto &[rank, column, awaitedBy, users] = deferred;
-  const bool isRight =
-      rank >= 0 && size_t(rank) < index.job.rows.size() && column >= 0 &&
-      column < awaitedBy && size_t(awaitedBy) <= index.job.rows[rank].size() &&
-      canBeDeferred(index.at(rank, column).kind);
+  const bool isRight = rank >= 0 && size_t(rank) < index.job.rows.size() &&
+                       column >= 0 && column < awaitedBy &&
+                       size_t(awaitedBy) <= index.job.rows[rank].size() &&
+                       canBeDeferred(index.at(rank, column).kind);
   if (!isRight) {
     index.fail(Condition::Order, rank, column,
                "column " + std::to_string(column + 1) + ", awaited by column " +

@@ -63,6 +63,7 @@ class Parallelism:
     rest       parameters where they rest (ZeRO-3, FSDP)
     optimizer  the state of the optimizer (ZeRO-1), by default as `rest`
     gradients  gradients (ZeRO-2), by default as the optimizer
+    gather     when parameters that rest in shards are gathered: for each "use", or once a "step"
     """
 
     mesh: dict[str, int]
@@ -73,6 +74,7 @@ class Parallelism:
     rest: Axes = None
     optimizer: Axes = None
     gradients: Axes = None
+    gather: str = "use"
     checkpoint: bool = False
 
     def layout(self, params: Any) -> weft.Layout:
@@ -81,7 +83,7 @@ class Parallelism:
         return weft.Layout(
             weft.Mesh(tuple(self.mesh.values()), tuple(self.mesh)),
             rest=table(params, shard=self.rest, **split),
-            compute=table(params, **split) if self.rest else None,
+            compute=table(params, **split) if self.rest else None, gather=self.gather,
             optimizer=table(params, shard=optimizer, **split),
             gradients=table(params, shard=self.gradients or optimizer, **split),
             activations={"residual": P(self.batch, self.sequence, None),

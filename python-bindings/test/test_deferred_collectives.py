@@ -27,7 +27,7 @@ def lowered(name, way, schedule=None):
     """The model's training step on 2 ranks of 2 stages each, or without a pipeline, with data
     parallelism over 2 ranks inside."""
     model, state = MODELS[name], state_of(name)
-    layout, way = layout_of(way, model.params(), 2 if schedule else 0)
+    layout, way = layout_of(way, model.params(), 2 if schedule else 0, gather="step" if way == "fsdp" else "use")
     step = weft.jit(model.train_step(optimizer_of(name), cut_behind(CUTS), MICROBATCHES), donate_argnums=0,
                     layout=layout, in_shardings=way.in_shardings(layout, state),
                     pipeline=weft.Pipeline("pipe", schedule) if schedule else None)
@@ -62,13 +62,13 @@ def test_bits_are_those_without_a_pipeline(name, way, schedule):
     equal_bits(trained(name, way, schedule), trained(name, way))
 
 
-@pytest.mark.parametrize("way, expected", [
-    ("dp", ["2REDUCE_GRAD", "3REDUCE_GRAD"]), ("fsdp", ["2REDUCE_GRAD", "2UNSHARD", "3REDUCE_GRAD", "3UNSHARD"])])
-def test_each_rank_has_one_for_its_second_stage(tmp_path, way, expected):
+@pytest.mark.parametrize("way, kind", [("dp", "REDUCE_GRAD"), ("fsdp", "UNSHARD")])
+def test_each_rank_has_one_for_its_second_stage(tmp_path, way, kind):
     """And the certificate of the plan knows of them."""
     for schedule in (*MERGED, *SPLIT):
         compiled = lowered("untied gpt", way, schedule).compile()
-        assert sorted(name.split(".")[-1] for name in deferred(compiled.as_text())) == expected, schedule
+        stages = sorted(name.split(".")[-1] for name in deferred(compiled.as_text()) if name.endswith(kind))
+        assert stages == [f"2{kind}", f"3{kind}"], schedule
         compiled.save(tmp_path / "x.plan")
         check = subprocess.run([running.BINARIES / "shard-sim", "check", tmp_path / "x.plan"], capture_output=True,
                                text=True)

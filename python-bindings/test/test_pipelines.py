@@ -27,8 +27,8 @@ SCHEDULES = {name: 2 for name in ("interleaved-1f1b", "looped-bfs", "interleaved
 SCHEDULES |= {name: 1 for name in ("gpipe", "1f1b", "eager-1f1b", "zb-h1", "zb-h2")}
 
 
-def layout_of(way, params, ranks):
-    way = dataclasses.replace(PARALLELISMS[way], mesh={axis: 2 for axis in PARALLELISMS[way].mesh})
+def layout_of(way, params, ranks, **changes):
+    way = dataclasses.replace(PARALLELISMS[way], mesh={axis: 2 for axis in PARALLELISMS[way].mesh}, **changes)
     mesh = {"pipe": ranks, **way.mesh} if ranks else way.mesh
     return dataclasses.replace(way, mesh=mesh).layout(params), way
 

@@ -35,7 +35,7 @@ using Ranges = std::vector<Range>;
 class DeferredVerifier {
 public:
   DeferredVerifier(const VerifiedHeader &header, const plan::Entry &entry,
-                    uint32_t role)
+                   uint32_t role)
       : plan(header.plan), timeline(*entry.timeline()),
         row(*timeline.rows()->Get(role)->actions()), role(role) {}
 
@@ -166,8 +166,7 @@ static Status verifyPlace(const plan::Entry &segment) {
   return {};
 }
 
-Status verifyDeferred(const VerifiedHeader &header,
-                        const plan::Entry &entry) {
+Status verifyDeferred(const VerifiedHeader &header, const plan::Entry &entry) {
   for (uint32_t role = 0; role < header.roles.count(); ++role) {
     std::map<uint32_t, uint32_t> times;
     for (const plan::Action *action :

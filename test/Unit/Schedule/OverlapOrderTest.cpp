@@ -59,9 +59,9 @@ TEST(OverlapOrder, WaitsAtTheFirstUseOnly) {
 // Casts of shards, gathers, and transposes of what they give; the second
 // gather is of what the first one gives.
 TEST(OverlapOrder, StartsComeFirst) {
-  std::vector<Step> steps = {compute({}),  collective(0), compute({1}),
-                             compute({}),  collective(3), compute({4}),
-                             compute({}),  compute({5, 6})};
+  std::vector<Step> steps = {compute({}), collective(0),  compute({1}),
+                             compute({}), collective(3),  compute({4}),
+                             compute({}), compute({5, 6})};
   EXPECT_THAT(startsFirst(steps),
               ElementsAre(run(0), run(1), run(3), run(4), wait(1), run(2),
                           wait(4), run(5), run(6), run(7)));

@@ -258,8 +258,7 @@ TEST(StepRowsTest, StagesThatBeginLateGatherTheirParameters) {
   StepShape shape = shapeOf({0, 1, 0, 1, 0, 1}, 2, Once::None);
   shape.prologueLevels = {1, 1};
   shape.gatheredStages = {4, 2, 5};
-  const Table table =
-      generate("interleaved-1f1b", {2, 2, 3}).table;
+  const Table table = generate("interleaved-1f1b", {2, 2, 3}).table;
   const TransferredTable rows = makeStepRows(table, shape);
   ASSERT_EQ(rows.error, "");
   const std::string text = printCsv(rows.table);
