@@ -330,24 +330,36 @@ std::vector<Action> programOrder(llvm::ArrayRef<Step> steps) {
 
 std::vector<Action> startsFirst(llvm::ArrayRef<Step> steps) {
   std::vector<bool> isNeeded(steps.size()), isWaited(steps.size());
-  for (size_t i = steps.size(); i-- > 0;)
-    if (steps[i].isCollective || isNeeded[i])
-      for (int32_t operand : steps[i].operands)
-        isNeeded[operand] = true;
+  for (size_t i = steps.size(); i-- > 0;) {
+    isNeeded[i] = isNeeded[i] || steps[i].isCollective;
+    for (int32_t operand : steps[i].operands)
+      isNeeded[operand] = isNeeded[operand] || isNeeded[i];
+  }
+  // How many collectives come one after the other before a step; those that are
+  // not needed come last.
+  std::vector<int32_t> levels(steps.size());
+  std::vector<int32_t> order;
+  for (int32_t i = 0; size_t(i) < steps.size(); ++i) {
+    for (int32_t operand : steps[i].operands)
+      levels[i] =
+          std::max(levels[i], levels[operand] + steps[operand].isCollective);
+    order.push_back(i);
+  }
+  llvm::stable_sort(order, [&](int32_t a, int32_t b) {
+    return std::pair(!isNeeded[a], isNeeded[a] ? levels[a] : 0) <
+           std::pair(!isNeeded[b], isNeeded[b] ? levels[b] : 0);
+  });
   std::vector<Action> actions;
   auto wait = [&](int32_t step) {
     if (steps[step].isCollective && !isWaited[step])
       actions.push_back({step, /*isWait=*/true});
     isWaited[step] = true;
   };
-  for (bool isFirst : {true, false})
-    for (int32_t i = 0; size_t(i) < steps.size(); ++i) {
-      if ((steps[i].isCollective || isNeeded[i]) != isFirst)
-        continue;
-      for (int32_t operand : steps[i].operands)
-        wait(operand);
-      actions.push_back({i});
-    }
+  for (int32_t i : order) {
+    for (int32_t operand : steps[i].operands)
+      wait(operand);
+    actions.push_back({i});
+  }
   for (int32_t i = 0; size_t(i) < steps.size(); ++i)
     wait(i);
   return actions;

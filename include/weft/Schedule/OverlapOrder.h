@@ -136,9 +136,10 @@ std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
 /// The order of the program, each collective followed by its wait.
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
 
-/// What collectives need and all their starts first, then the rest in the order
-/// of the program, each wait before the first use of the result: for a program
-/// that goes on beside others once all is started.
+/// What collectives need and all their starts first, those that wait for fewer
+/// others in front, then the rest in the order of the program, each wait before
+/// the first use of the result: for a program that goes on beside others once
+/// all is started.
 std::vector<Action> startsFirst(llvm::ArrayRef<Step> steps);
 
 /// Everything that is wrong with a schedule, in words; empty if it is right:

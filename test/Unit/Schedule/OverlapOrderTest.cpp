@@ -65,6 +65,12 @@ TEST(OverlapOrder, StartsComeFirst) {
   EXPECT_THAT(startsFirst(steps),
               ElementsAre(run(0), run(1), run(3), run(4), wait(1), run(2),
                           wait(4), run(5), run(6), run(7)));
+  // Two gathers, each over two axes.
+  EXPECT_THAT(
+      startsFirst(std::vector<Step>{compute({}), collective(0), collective(1),
+                                    collective(0), collective(3)}),
+      ElementsAre(run(0), run(1), run(3), wait(1), run(2), wait(3), run(4),
+                  wait(2), wait(4)));
   steps[3].operands = {2};
   EXPECT_THAT(startsFirst(steps),
               ElementsAre(run(0), run(1), wait(1), run(2), run(3), run(4),
