@@ -382,13 +382,18 @@ static LogicalResult adoptPipeline(ModuleOp module, StageOptions &options) {
   return success();
 }
 
+LogicalResult importModel(ModuleOp module, const CompileOptions &options) {
+  if (!isStablehlo(module))
+    return success();
+  return runPasses(module, options, [](PassManager &pm) {
+    pm.addPass(createImportStablehlo());
+  });
+}
+
 LogicalResult lowerModule(ModuleOp module, Form form,
                           const CompileOptions &options) {
   // On its own: what follows looks at the mesh and the functions of the graph.
-  if (isStablehlo(module) &&
-      failed(runPasses(module, options, [](PassManager &pm) {
-        pm.addPass(createImportStablehlo());
-      })))
+  if (failed(importModel(module, options)))
     return failure();
   if (findEntries(module).empty())
     return module.emitError("nothing to compile: the module has no public "

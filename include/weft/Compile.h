@@ -86,6 +86,10 @@ mlir::LogicalResult overrideMesh(mlir::ModuleOp module, llvm::StringRef sizes,
 mlir::OwningOpRef<mlir::ModuleOp> parseModel(const llvm::SourceMgr &sources,
                                              mlir::MLIRContext &context);
 
+/// Makes a graph of a StableHLO program, in place; others stay as they are.
+mlir::LogicalResult importModel(mlir::ModuleOp module,
+                                const CompileOptions &options);
+
 /// Brings a graph to the given form, in place. For Form::Plan: to a schedule. A
 /// StableHLO program is imported first; from an SPMD program or a schedule, the
 /// phases behind it lead on, and a remark says so.

@@ -333,6 +333,19 @@ Prediction simulate::predict(const plan::Plan &plan, const plan::Entry &entry,
   return Predictor(plan, entry, cost, options).run();
 }
 
+Prediction simulate::predict(std::string_view bytes, std::string_view entry,
+                             const cost::CostModel &cost) {
+  const auto &container = *plan::GetContainer(bytes.data());
+  const auto &whole =
+      *flatbuffers::GetRoot<plan::Plan>(container.payload()->data());
+  for (const plan::Entry *each : *whole.entries())
+    if (!each->role() && each->name()->string_view() == entry)
+      return predict(whole, *each, cost, {});
+  Prediction none;
+  none.problems = {"the plan has no entry \"" + std::string(entry) + "\""};
+  return none;
+}
+
 int64_t Prediction::devices() const {
   int64_t devices = 1;
   for (const cost::MeshAxis &axis : mesh)

@@ -12,7 +12,7 @@
 
 #include "OutputFile.h"
 
-#include "weft/Compile.h"
+#include "weft/ChooseMesh.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Reasons.h"
 #include "weft/Partition/ChoiceReport.h"
@@ -69,6 +69,13 @@ static cl::list<int64_t> devices(
              "what the model lists: devices are numbered node by node, and "
              "rank i of a run is device i"),
     cl::value_desc("0,2,1,3"), cl::cat(category));
+static cl::opt<int64_t> automatic(
+    "auto",
+    cl::desc("Choose the mesh, shardings and pipeline of a model that has none "
+             "for so many devices: of all ways that are compiled, the one with "
+             "the shortest predicted step. --emit=graph prints the annotated "
+             "model"),
+    cl::value_desc("devices"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> memoryLimit(
     "memory-limit",
     cl::desc("Memory limit per rank, such as 2GiB or 1500MB. Activations are "
@@ -170,6 +177,25 @@ static int fail(const llvm::Twine &message) {
 
 static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 
+/// What --auto chooses cannot be given.
+static llvm::Error checkAutomatic() {
+  if (automatic < 1)
+    return llvm::createStringError(
+        "--auto: expected a number of devices, got " +
+        llvm::Twine(automatic.getValue()));
+  const std::pair<bool, const char *> given[] = {
+      {mesh.getNumOccurrences(), "mesh"},
+      {devices.getNumOccurrences(), "devices"},
+      {pipeline.getNumOccurrences(), "pipeline"},
+      {reference.getNumOccurrences(), "reference"}};
+  for (auto [isGiven, name] : given)
+    if (isGiven)
+      return llvm::createStringError("--auto chooses mesh and pipeline: --%s "
+                                     "cannot be given with it",
+                                     name);
+  return llvm::Error::success();
+}
+
 /// Reads the flags into `options`.
 static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.cluster = cluster;
@@ -226,7 +252,8 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.target.ptxas = ptxas;
   if (emit == Form::Plan && output.empty())
     return llvm::createStringError("a plan needs an output file: -o <file>");
-  return llvm::Error::success();
+  return automatic.getNumOccurrences() ? checkAutomatic()
+                                       : llvm::Error::success();
 }
 
 /// Brings the module to a graph, writes the plan of its reference, and sets the
@@ -273,6 +300,7 @@ int main(int argc, char **argv) {
   const Form form = emit;
   const OpPrintingFlags flags;
   const std::string explained = explain, machines = cluster;
+  const int64_t shared = automatic;
   auto path = resolveOutput(output.empty() ? "-" : output.getValue(), input);
   if (!path)
     return fail("-o: " + toString(path.takeError()));
@@ -292,6 +320,13 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
 
+  std::string choices;
+  if (shared) {
+    FailureOr<ChosenMesh> chosen = chooseMesh(*module, options, shared);
+    if (failed(chosen))
+      return 1;
+    choices = chosen->print();
+  }
   if (reference.getNumOccurrences())
     if (llvm::Error error = writeReference(*module, options)) {
       std::string message = toString(std::move(error));
@@ -309,6 +344,7 @@ int main(int argc, char **argv) {
     os << '\n';
     if (llvm::Error error = writeOutput(*path, text))
       return fail(std::move(error));
+    llvm::errs() << choices;
     return 0;
   }
   FailureOr<std::string> plan = compileModule(*module, options);
@@ -319,7 +355,7 @@ int main(int argc, char **argv) {
   const PlanReport report = makePlanReport(*plan, machines);
   // A plan that is piped on stands alone.
   llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
-  out << printPlanReport(report) << printChoiceReports(*module)
+  out << choices << printPlanReport(report) << printChoiceReports(*module)
       << printSplitReports(*module) << printRecomputationReports(*module);
   if (explained == "collectives")
     out << printReasons(report);

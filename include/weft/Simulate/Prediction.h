@@ -106,6 +106,10 @@ Prediction predict(const plan::Plan &plan, const plan::Entry &entry,
                    const cost::CostModel &cost,
                    const PredictionOptions &options);
 
+/// Of the entry of a name in the bytes of a plan that writePlan has made.
+Prediction predict(std::string_view bytes, std::string_view entry,
+                   const cost::CostModel &cost);
+
 } // namespace weft::simulate
 
 #endif // WEFT_SIMULATE_PREDICTION_H
