@@ -65,16 +65,17 @@ static void verifyForm(OpPassManager &pm, Form form) {
 void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First: a derivative is asked of ops, and a call is none that has one.
   pm.addPass(createInlineCalls());
-  // While what is differentiated is one function.
-  if (options.markRegions || !options.recomputed.empty()) {
-    CheckpointRegionsOptions regions;
-    llvm::append_range(regions.ranges, options.recomputed);
-    pm.addPass(createCheckpointRegions(regions));
-  }
+  // While what is differentiated is one function. Boundaries are placed first,
+  // by numbers of regions of which none is recomputed.
   if (!options.stages.regions.empty()) {
     PlaceBoundariesOptions boundaries;
     llvm::append_range(boundaries.regions, options.stages.regions);
     pm.addPass(createPlaceBoundaries(boundaries));
+  }
+  if (options.markRegions || !options.recomputed.empty()) {
+    CheckpointRegionsOptions regions;
+    llvm::append_range(regions.ranges, options.recomputed);
+    pm.addPass(createCheckpointRegions(regions));
   }
   pm.addPass(createAutodiff());
   // After derivatives, whose sums over micro-batches have the wider type.
