@@ -7,6 +7,8 @@
 
 #include "ReshardDigits.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -47,22 +49,21 @@ int64_t DigitProblem::span(llvm::ArrayRef<uint8_t> list) const {
   return result;
 }
 
-bool DigitProblem::areAlike(uint8_t a, uint8_t b) const {
-  return size(a) == size(b) && cost->link(spans[a]) == cost->link(spans[b]) &&
-         (to.unreduced >> a & 1) == (to.unreduced >> b & 1);
-}
-
 uint32_t DigitProblem::withoutAlike(uint32_t set) const {
-  DigitList first;
-  for (uint8_t digit : digitsOf(set & placeless))
-    if (llvm::none_of(first,
-                      [&](uint8_t other) { return areAlike(digit, other); }))
-      first.push_back(digit);
-  return (set & ~placeless) | setOf(first);
+  uint32_t first = set & ~placeless;
+  for (uint32_t rest = set & placeless; rest != 0;) {
+    int digit = llvm::countr_zero(rest);
+    first |= 1u << digit;
+    rest &= ~alike[digit];
+  }
+  return first;
 }
 
 int64_t DigitProblem::product(uint32_t set) const {
-  return product(digitsOf(set));
+  int64_t result = 1;
+  for (; set != 0; set &= set - 1)
+    result *= digits[llvm::countr_zero(set)].size;
+  return result;
 }
 
 int64_t DigitProblem::localBytes(const DigitLayout &layout) const {
@@ -331,6 +332,22 @@ static Refs idleDigits(const Mesh &mesh, const Sharding &from,
   return idle;
 }
 
+/// For each digit those of its size, on links like its own, that are partial
+/// sums in the target as it is.
+static llvm::SmallVector<uint32_t, 8> findAlike(const DigitProblem &problem) {
+  llvm::SmallVector<uint32_t, 8> alike;
+  for (size_t a = 0; a < problem.digits.size(); ++a) {
+    uint32_t &set = alike.emplace_back(0);
+    for (size_t b = 0; b < problem.digits.size(); ++b)
+      if (problem.size(a) == problem.size(b) &&
+          problem.cost->link(problem.spans[a]) ==
+              problem.cost->link(problem.spans[b]) &&
+          (problem.to.unreduced >> a & 1) == (problem.to.unreduced >> b & 1))
+        set |= 1u << b;
+  }
+  return alike;
+}
+
 /// Adds the first idle digit of each size, the second of each, and so on.
 static void addSpares(Refs idle, DigitProblem &problem) {
   Refs spares;
@@ -410,5 +427,6 @@ sharding::makeDigitProblem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   problem.from = layoutOf(problem, both.from, both.fromUnreduced);
   problem.to = layoutOf(problem, both.to, both.toUnreduced);
   problem.placeless = problem.replicated(problem.to) | problem.to.unreduced;
+  problem.alike = findAlike(problem);
   return problem;
 }

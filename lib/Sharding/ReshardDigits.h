@@ -67,6 +67,9 @@ struct DigitProblem {
   /// Bit i: the target splits no dimension over digit i. Where two of them are
   /// alike, it does not matter which one is where.
   uint32_t placeless = 0;
+  /// Of each digit those that do as well as it, and itself, if neither has a
+  /// place in the target.
+  llvm::SmallVector<uint32_t, 8> alike;
   /// Mesh::span of each.
   llvm::SmallVector<int64_t, 8> spans;
   /// The largest of them for each kind of link, in order.
@@ -87,8 +90,6 @@ struct DigitProblem {
   int64_t product(uint32_t set) const;
   /// Span of the groups along digits.
   int64_t span(llvm::ArrayRef<uint8_t> list) const;
-  /// Whether two digits without a place in the target do equally well.
-  bool areAlike(uint8_t a, uint8_t b) const;
   /// `set` with the first only of its digits of each kind without a place.
   uint32_t withoutAlike(uint32_t set) const;
   int64_t localBytes(const DigitLayout &layout) const;

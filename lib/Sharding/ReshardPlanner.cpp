@@ -12,6 +12,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <deque>
+#include <map>
+
 using namespace weft;
 using namespace weft::sharding;
 
@@ -283,10 +286,10 @@ static bool slicesWhatItReduced(const ReshardPlan &plan) {
   return false;
 }
 
-std::optional<ReshardPlan>
-sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
-                      int64_t elementBytes, const Sharding &from,
-                      const Sharding &to, const cost::CollectiveCost &cost) {
+static std::optional<ReshardPlan>
+planAnew(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+         const Sharding &from, const Sharding &to,
+         const cost::CollectiveCost &cost) {
   if (!fits(mesh, shape, from) || !fits(mesh, shape, to))
     return std::nullopt;
   Attempts attempts{mesh, shape, elementBytes, cost};
@@ -295,7 +298,7 @@ sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
       from.unreducedKind != to.unreducedKind) {
     Sharding whole = to;
     whole.unreduced.clear();
-    return join(planReshard(mesh, shape, elementBytes, from, whole, cost),
+    return join(planAnew(mesh, shape, elementBytes, from, whole, cost),
                 attempts.plainly(whole, to));
   }
   auto clashing = findClashingAxes(from, to);
@@ -310,6 +313,76 @@ sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
     return relabeled;
   return relabeled && priceOf(*relabeled) < priceOf(*meeting) ? relabeled
                                                               : meeting;
+}
+
+//===----------------------------------------------------------------------===//
+// Remembering
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Plans of one mesh and its links. Passes ask for the same ones as those
+/// before them, and so do variants of a program that are compiled one after the
+/// other.
+struct KnownPlans {
+  Mesh mesh;
+  cost::CollectiveCost cost;
+  std::map<std::vector<int64_t>, std::optional<ReshardPlan>> plans = {};
+};
+
+} // namespace
+
+static void spell(llvm::ArrayRef<AxisRef> axes, std::vector<int64_t> &key) {
+  for (const AxisRef &ref : axes)
+    key.insert(key.end(), {ref.axis, ref.pre, ref.size});
+  key.push_back(-1);
+}
+
+static void spell(const Sharding &sharding, std::vector<int64_t> &key) {
+  for (const DimSharding &dim : sharding.dims) {
+    spell(dim.axes, key);
+    key.insert(key.end(), {dim.closed, dim.priority.value_or(-1)});
+  }
+  key.push_back(-2);
+  spell(sharding.replicated, key);
+  spell(sharding.unreduced, key);
+  key.push_back(static_cast<int64_t>(sharding.unreducedKind));
+}
+
+/// Those of the thread.
+static KnownPlans &findKnown(const Mesh &mesh,
+                             const cost::CollectiveCost &cost) {
+  constexpr size_t mostMeshes = 16, mostPlans = 4096;
+  static thread_local std::deque<KnownPlans> known;
+  auto found = llvm::find_if(known, [&](const KnownPlans &each) {
+    return each.mesh == mesh && each.cost == cost;
+  });
+  if (found == known.end()) {
+    if (known.size() == mostMeshes)
+      known.pop_back();
+    return known.emplace_front(KnownPlans{mesh, cost});
+  }
+  if (found->plans.size() >= mostPlans)
+    found->plans.clear();
+  return *found;
+}
+
+std::optional<ReshardPlan>
+sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                      int64_t elementBytes, const Sharding &from,
+                      const Sharding &to, const cost::CollectiveCost &cost) {
+  std::vector<int64_t> key(shape.begin(), shape.end());
+  key.push_back(elementBytes);
+  spell(from, key);
+  spell(to, key);
+  KnownPlans &known = findKnown(mesh, cost);
+  auto found = known.plans.find(key);
+  if (found == known.plans.end())
+    found = known.plans
+                .emplace(std::move(key),
+                         planAnew(mesh, shape, elementBytes, from, to, cost))
+                .first;
+  return found->second;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,8 @@
 
 #include "ReshardSearch.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <array>
 #include <cmath>
 #include <queue>
@@ -41,9 +43,7 @@ std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
     if (name < 0) {
       name = digit;
       if (problem.placeless >> digit & 1) {
-        name = 0;
-        while (!(unused >> name & 1) || !problem.areAlike(name, digit))
-          ++name;
+        name = llvm::countr_zero(unused & problem.alike[digit]);
         unused &= ~(1u << name);
       }
     }

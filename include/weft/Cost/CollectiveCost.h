@@ -44,6 +44,8 @@ struct Link {
 struct LinkLevel {
   int64_t devices = 1;
   Link link;
+
+  bool operator==(const LinkLevel &other) const = default;
 };
 
 /// Prices collectives. What a group communicates over depends on its *span*:
@@ -64,6 +66,8 @@ public:
   /// Time of a collective that sends `bytes` from each device of groups of a
   /// span.
   double seconds(int64_t bytes, int64_t span) const;
+
+  bool operator==(const CollectiveCost &other) const = default;
 
 private:
   std::vector<LinkLevel> levels;
