@@ -10,7 +10,7 @@ section 4), for grouped queries, gated perceptrons and models without dropout as
     weights, gradients, optimizer state    copies of the rank's parameters
     activations      what blocks keep of all micro-batches in flight
     working set      of the block that is differentiated: what it recomputes, and gradients
-    ends             embedding and loss: masks, logits, and the gradient of the table before it is added up
+    ends             embedding and loss: masks, norm, logits, and the gradient of the table before it is added up
     gathered         parameters that FSDP has gathered, and gradients that it has not reduced yet
     buffers          of buckets, and of the update
     reserves         of the device: context, NCCL and cuBLAS, as the cluster file says
@@ -38,6 +38,8 @@ class Framework:
     fused_gate     SiLU and the product behind it are one op, which keeps 2 values and not 3
     loss           bytes an element of the logits at the loss's peak
     last_output    "alternate" recomputation keeps the output of a block's last matmul, which nothing reads
+    embedding_norm there is a norm behind the embedding, which keeps its operand
+    keeps_sent     a stage keeps what it has sent until the backward pass, in parts on tensor ranks
     """
 
     weights: float = 2
@@ -49,6 +51,8 @@ class Framework:
     fused_gate: bool = True
     loss: float = 8
     last_output: bool = False
+    embedding_norm: bool = False
+    keeps_sent: bool = False
 
 
 # Megatron-LM: 16-bit weights, gradients added up in float32, weights and two moments in float32. The loss has logits
@@ -56,8 +60,10 @@ class Framework:
 NEMO = Framework()
 MEGATRON = Framework(dropout=True)
 # Gradients of 16 bits. Beside its shard of the optimizer's state ZeRO-1 flattens that of the gradients (2 bytes) and
-# casts it (4). Two buckets of 5e8 elements, for reductions and for gathers.
-DEEPSPEED = Framework(gradients=2, update=6, buckets=2e9, dropout=True)
+# casts it (4). Two buckets of 5e8 elements, for reductions and for gathers. PipelineEngine splits the outputs of a stage
+# over tensor ranks and frees them behind the backward pass; Megatron-LM frees them once they are sent. Its models of
+# BigScience have --embed-layernorm.
+DEEPSPEED = Framework(gradients=2, update=6, buckets=2e9, dropout=True, embedding_norm=True, keeps_sent=True)
 # FSDP shards float32 weights, gradients and moments. The eager loss has log-probabilities and two gradients in float32.
 FSDP = Framework(weights=4, optimizer=8, fused_gate=False, loss=12)
 # By the beginning of a profile's name, the longest that fits first.
@@ -175,18 +181,20 @@ def terms_of(step: TrainingStep, framework: Framework, rank: int) -> dict[str, f
     own = counts.parameters(rank)
     first, last = rank == 0, rank == ranks.pipeline - 1
     in_flight = counts.blocks_in_flight(rank)
-    # Masks behind the embedding, one of each micro-batch in flight.
-    masks = first * framework.dropout * counts.residual / 2 * in_flight / max(1, counts.layers(rank))
+    microbatches = in_flight / max(1, counts.layers(rank))
+    # Of each micro-batch in flight: masks and norm behind the embedding, and what is sent to the next stage.
+    embedding = first * microbatches * counts.residual * (framework.dropout / 2 + framework.embedding_norm)
+    sent = framework.keeps_sent * (not last) * microbatches * counts.residual / ranks.tensor
     table_gradient = 2 * counts.table if (first or last) and sharded == 1 else 0
     loss = last * framework.loss * counts.tokens * step.sizes.vocabulary / ranks.tensor
     return {
         "weights": framework.weights * own / sharded,
         "gradients": framework.gradients * own / sharded,
         "optimizer state": framework.optimizer * own / shards,
-        "activations": counts.kept * in_flight,
+        "activations": counts.kept * in_flight + sent,
         # The loss is over before a block is differentiated.
         "working set": max(0.0, counts.working_set - loss),
-        "ends": masks + table_gradient + loss,
+        "ends": embedding + table_gradient + loss,
         "gathered": _gathered(counts, rank) if ranks.sharded == "fsdp" else 0.0,
         "buffers": framework.buckets + framework.update * own / shards,
     }

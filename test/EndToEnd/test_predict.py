@@ -256,7 +256,7 @@ def test_memory_of_megatron_is_what_its_authors_count():
         assert predicted == pytest.approx(measured, rel=1e-3), column
 
 
-@pytest.mark.parametrize("name, mean, worst", [("calib_bloom", 0.04, 0.115), ("calib_torchtitan", 0.05, 0.05)])
+@pytest.mark.parametrize("name, mean, worst", [("calib_bloom", 0.03, 0.08), ("calib_torchtitan", 0.05, 0.05)])
 def test_memory_of_frameworks(name, mean, worst):
     errors = [abs(predicted / measured - 1) for _, measured, predicted in memory_rows(name)]
     assert sum(errors) / len(errors) <= mean and max(errors) <= worst
