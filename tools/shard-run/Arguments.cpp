@@ -177,9 +177,8 @@ static void addCheckpoints(CLI::App &app, Arguments &arguments) {
 static void addProcesses(CLI::App &app, Arguments &arguments) {
   app.option_defaults()->group("Several processes");
   app.add_option("--rendezvous", arguments.launch.rendezvous,
-                 "Where processes of one rank each meet: tcp://HOST:PORT or "
-                 "file:///FOLDER; default: from the environment of torchrun, "
-                 "mpirun or srun");
+                 "Where processes of one rank each meet: tcp://HOST:PORT; "
+                 "default: from the environment of torchrun, mpirun or srun");
   app.add_option("--rank", arguments.launch.rank,
                  "With --rendezvous: the rank of this process")
       ->transform(integer(0, (1 << 20) - 1));

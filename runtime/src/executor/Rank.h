@@ -122,10 +122,14 @@ public:
   /// What the ranks of each process have, `mine` of those of this one, of the
   /// same size in all; in the order of the ranks. All processes call it in the
   /// same order, between two runs, and come within `timeout` of each other.
+  /// SessionCore::gather calls it in the thread that it must be called in.
   virtual Result<std::vector<std::byte>> gather(std::span<const std::byte> mine,
                                                 std::chrono::nanoseconds) {
     return std::vector<std::byte>(mine.begin(), mine.end());
   }
+
+  /// Whether to gather so many bytes is work of the thread of the only rank.
+  virtual bool gathersInThreadOfRank(size_t) const { return false; }
 
   /// Whether every run may be in other threads than the one before.
   virtual bool runsInAnyThread() const { return false; }

@@ -8,7 +8,6 @@
 #include "weft/runtime/Bootstrap.h"
 
 #include "launch/Arrival.h"
-#include "launch/FileStore.h"
 #include "launch/Host.h"
 #include "launch/Number.h"
 #include "launch/TcpStore.h"
@@ -45,10 +44,9 @@ Bootstrap::~Bootstrap() {
 
 Result<std::unique_ptr<Bootstrap>>
 Bootstrap::connect(Launch launch, std::chrono::nanoseconds timeout) {
-  Result<std::unique_ptr<Store>> store =
-      launch.world == 1                  ? std::make_unique<MemoryStore>()
-      : launch.meeting.directory.empty() ? connectTcpStore(launch, timeout)
-                                         : connectFileStore(launch, timeout);
+  Result<std::unique_ptr<Store>> store = launch.world == 1
+                                             ? std::make_unique<MemoryStore>()
+                                             : connectTcpStore(launch, timeout);
   if (!store.ok())
     return store.status();
   std::unique_ptr<Bootstrap> bootstrap(
@@ -77,6 +75,11 @@ std::string Bootstrap::onHost(int rank) const {
   const bool isOne = std::ranges::all_of(
       hosts, [&](const std::string &host) { return host == hosts.front(); });
   return isOne ? "" : " on " + hosts[rank].substr(0, hosts[rank].find(' '));
+}
+
+int Bootstrap::firstOnHost(int rank) const {
+  return static_cast<int>(std::ranges::find(hosts, hosts[rank]) -
+                          hosts.begin());
 }
 
 std::string Bootstrap::nextKey() {

@@ -24,8 +24,7 @@ static constexpr int64_t maxWorld = 1 << 20;
 static constexpr int triedPorts = 8;
 
 std::string MeetingPoint::toString() const {
-  return directory.empty() ? fmt::format("tcp://{}:{}", host, port)
-                           : fmt::format("file://{}", directory);
+  return fmt::format("tcp://{}:{}", host, port);
 }
 
 namespace {
@@ -165,10 +164,6 @@ static bool readSlurm(Variables &variables, Launch &launch) {
 
 static Result<MeetingPoint> parseRendezvous(const std::string &text) {
   MeetingPoint meeting;
-  if (text.starts_with("file:///") && text.size() > 8) {
-    meeting.directory = text.substr(7);
-    return meeting;
-  }
   if (text.starts_with("tcp://")) {
     const std::string address = text.substr(6);
     const size_t colon = address.rfind(':');
@@ -184,8 +179,7 @@ static Result<MeetingPoint> parseRendezvous(const std::string &text) {
     }
   }
   return invalidArgument(fmt::format(
-      "the rendezvous must be tcp://HOST:PORT or file:///FOLDER, got \"{}\"",
-      escaped(text)));
+      "the rendezvous must be tcp://HOST:PORT, got \"{}\"", escaped(text)));
 }
 
 /// Puts what the caller says over what the launcher says.
@@ -241,7 +235,7 @@ Result<Launch> detectLaunch(const LaunchOptions &options,
     return invalidArgument(fmt::format("{}", fmt::join(problems, "; ")));
   if (launch.world == 1)
     return launch;
-  if (launch.meeting.host.empty() && launch.meeting.directory.empty())
+  if (launch.meeting.host.empty())
     return failedPrecondition(fmt::format(
         "{} name {} ranks on several hosts, but no rendezvous; set MASTER_ADDR "
         "and MASTER_PORT to the host of rank 0 and a free port of it, or name "

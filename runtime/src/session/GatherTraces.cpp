@@ -85,7 +85,7 @@ static std::vector<RankTrace> decode(Reader reader, uint64_t offset,
   return traces;
 }
 
-Result<std::vector<RankTrace>> gatherTraces(const SessionCore &core) {
+Result<std::vector<RankTrace>> gatherTraces(SessionCore &core) {
   std::vector<RankTrace> traces;
   if (!core.bootstrap()) {
     for (const auto &rank : core.ranks())
@@ -96,14 +96,13 @@ Result<std::vector<RankTrace>> gatherTraces(const SessionCore &core) {
   const uint64_t size = mine.size();
   WEFT_ASSIGN_OR_RETURN(
       const std::vector<std::byte> allSizes,
-      core.rankSet().gather(std::as_bytes(std::span(&size, 1)),
-                            core.deadline()));
+      core.gather(std::as_bytes(std::span(&size, 1)), core.deadline()));
   const size_t processes = allSizes.size() / sizeof(size);
   const auto sizes = Reader(allSizes).read<uint64_t>(processes);
   const size_t most = *std::ranges::max_element(sizes);
   mine.resize(most);
   WEFT_ASSIGN_OR_RETURN(const std::vector<std::byte> all,
-                        core.rankSet().gather(mine, core.deadline()));
+                        core.gather(mine, core.deadline()));
   const uint64_t first = Reader(all).read();
   for (size_t p = 0; p < processes; ++p) {
     Reader reader{std::span(all).subspan(p * most, most)};

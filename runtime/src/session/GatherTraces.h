@@ -17,7 +17,7 @@ namespace weft::runtime {
 /// What all ranks of the job have recorded, in their order, by the clock of the
 /// first process. All processes call it alike. Clocks of several hosts agree
 /// as well as these are synchronized.
-Result<std::vector<RankTrace>> gatherTraces(const SessionCore &core);
+Result<std::vector<RankTrace>> gatherTraces(SessionCore &core);
 
 } // namespace weft::runtime
 

@@ -23,7 +23,7 @@ struct Told {
 } // namespace
 
 Result<std::vector<RankUsage>> Session::rankUsage() const {
-  const SessionCore &core = *impl->core;
+  SessionCore &core = *impl->core;
   std::vector<Told> mine;
   for (const auto &rank : core.ranks()) {
     const bool isSeen = rank->runTime().count() != 0;
@@ -33,7 +33,7 @@ Result<std::vector<RankUsage>> Session::rankUsage() const {
   }
   WEFT_ASSIGN_OR_RETURN(
       const std::vector<std::byte> all,
-      core.rankSet().gather(std::as_bytes(std::span(mine)), core.deadline()));
+      core.gather(std::as_bytes(std::span(mine)), core.deadline()));
   std::vector<RankUsage> usage;
   for (size_t at = 0; at < all.size(); at += sizeof(Told)) {
     Told told;

@@ -307,7 +307,7 @@ Session::Impl::gatherParts(const ArenaLocation &location) const {
                           rank->read(*offset, bytes, copy));
     mine.insert(mine.end(), part, part + bytes);
   }
-  return core->rankSet().gather(mine, core->deadline());
+  return core->gather(mine, core->deadline());
 }
 
 Result<Array> Session::Impl::assemble(const ArenaLocation &location) const {

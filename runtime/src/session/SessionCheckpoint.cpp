@@ -261,11 +261,11 @@ struct Outcome {
 } // namespace
 
 /// The same on all processes: success, or the failure of the first of them.
-static Status agree(RankSet &ranks, const Status &mine, int64_t step) {
+static Status agree(SessionCore &core, const Status &mine, int64_t step) {
   const Outcome outcome = Outcome::of(mine, step);
   WEFT_ASSIGN_OR_RETURN(
       const std::vector<std::byte> all,
-      ranks.gather(std::as_bytes(std::span(&outcome, 1)), patience));
+      core.gather(std::as_bytes(std::span(&outcome, 1)), patience));
   if (all.size() == sizeof(Outcome))
     return mine;
   std::vector<Outcome> outcomes(all.size() / sizeof(Outcome));
@@ -284,10 +284,10 @@ static Status agree(RankSet &ranks, const Status &mine, int64_t step) {
 }
 
 /// The sums over the processes.
-static Result<std::vector<uint64_t>> addUp(RankSet &ranks,
+static Result<std::vector<uint64_t>> addUp(SessionCore &core,
                                            std::vector<uint64_t> mine) {
   WEFT_ASSIGN_OR_RETURN(const std::vector<std::byte> all,
-                        ranks.gather(std::as_bytes(std::span(mine)), patience));
+                        core.gather(std::as_bytes(std::span(mine)), patience));
   std::vector<uint64_t> values(all.size() / sizeof(uint64_t));
   std::memcpy(values.data(), all.data(), all.size());
   std::vector<uint64_t> sums(mine.size());
@@ -312,9 +312,9 @@ Status Session::Impl::restore(const std::string &path) {
   }
   // A process that cannot read says so to all, and none waits for it.
   WEFT_RETURN_IF_ERROR(
-      agree(core->rankSet(), status, checkpoint.ok() ? checkpoint->step() : 0));
+      agree(*core, status, checkpoint.ok() ? checkpoint->step() : 0));
   if (!digests.empty()) {
-    WEFT_ASSIGN_OR_RETURN(digests, addUp(core->rankSet(), std::move(digests)));
+    WEFT_ASSIGN_OR_RETURN(digests, addUp(*core, std::move(digests)));
     WEFT_RETURN_IF_ERROR(checkpoint->compareDigests(digests));
   }
   stateIsSet.assign(stateIsSet.size(), true);

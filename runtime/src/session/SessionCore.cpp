@@ -178,6 +178,8 @@ Status SessionCore::workOfRank(Rank &rank, int64_t current) {
   try {
     if (current == initializeJob)
       return rank.initialize();
+    if (current == gatherJob)
+      return gatherInThread();
     if (current != stopJob)
       return rank.run(static_cast<uint32_t>(current));
     rank.finish();
@@ -291,6 +293,22 @@ Status SessionCore::dispatch(int64_t newJob, size_t count) {
   if (running.load() == 0 && theRanks->runsInAnyThread())
     WorkerPool::ofProcess().giveBack(workers);
   return failed.load() ? firstFailure() : Status();
+}
+
+Status SessionCore::gatherInThread() {
+  WEFT_ASSIGN_OR_RETURN(gathering.all,
+                        theRanks->gather(gathering.mine, gathering.timeout));
+  return {};
+}
+
+Result<std::vector<std::byte>>
+SessionCore::gather(std::span<const std::byte> mine,
+                    std::chrono::nanoseconds timeout) {
+  if (!theRanks->gathersInThreadOfRank(mine.size()))
+    return theRanks->gather(mine, timeout);
+  gathering = {mine, timeout, {}};
+  WEFT_RETURN_IF_ERROR(dispatch(gatherJob, demand));
+  return std::move(gathering.all);
 }
 
 Status SessionCore::run(uint32_t entry) {

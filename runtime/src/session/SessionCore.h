@@ -57,7 +57,9 @@ public:
   const std::vector<std::unique_ptr<Rank>> &ranks() const {
     return theRanks->ranks();
   }
-  RankSet &rankSet() const { return *theRanks; }
+  /// What the ranks of each process have (RankSet::gather).
+  Result<std::vector<std::byte>> gather(std::span<const std::byte> mine,
+                                        std::chrono::nanoseconds timeout);
   /// What the processes of the ranks meet over; null when this one has all.
   Bootstrap *bootstrap() const {
     Bootstrap *given = options.bootstrap.get();
@@ -74,6 +76,7 @@ private:
   /// Work for all ranks: the index of an entry, or one of these.
   static constexpr int64_t initializeJob = -1;
   static constexpr int64_t stopJob = -2;
+  static constexpr int64_t gatherJob = -3;
 
   /// Threads that a run of the entry takes: the ranks' and their carriers'.
   size_t threadsOf(uint32_t entry) const;
@@ -82,6 +85,7 @@ private:
   Status prepareThreads();
   void work(size_t index);
   Status workOfRank(Rank &rank, int64_t job);
+  Status gatherInThread();
   /// Whether a run of the entry, or the initialization, is the caller's.
   bool isInline(int64_t job) const;
   Status runInline(int64_t job);
@@ -119,6 +123,11 @@ private:
 
   // Work: written before it is posted.
   std::atomic<int64_t> job{initializeJob};
+  struct {
+    std::span<const std::byte> mine;
+    std::chrono::nanoseconds timeout;
+    std::vector<std::byte> all;
+  } gathering;
   std::atomic<uint32_t> generation{0};
 
   /// For each thread the generation it has finished.

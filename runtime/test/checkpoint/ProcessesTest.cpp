@@ -37,7 +37,7 @@ struct Processes : ScratchDirectory {
         launch.rank = rank;
         launch.world = world;
         launch.job = "test/job";
-        launch.meeting = {"127.0.0.1", port, 1, ""};
+        launch.meeting = {"127.0.0.1", port, 1};
         auto bootstrap = Bootstrap::connect(launch, 20s);
         return bootstrap.ok() ? use(*std::move(bootstrap)).toString()
                               : bootstrap.status().toString();

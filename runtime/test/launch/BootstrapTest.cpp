@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks are processes on loopback, over both kinds of meeting points.
+// Ranks are processes on loopback.
 //
 //===----------------------------------------------------------------------===//
 
 #include "weft/runtime/Bootstrap.h"
 #include "Processes.h"
-#include "io/ScratchDirectory.h"
 #include "launch/Store.h"
 
 #include <fmt/ranges.h>
@@ -28,17 +27,14 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-struct Meeting : ScratchDirectory, testing::WithParamInterface<bool> {
+struct Meeting : testing::Test {
   Launch launch(int rank, int world) const {
     Launch launch;
     launch.rank = rank;
     launch.world = world;
     launch.job = "test/job";
     launch.launcher = "the test";
-    if (GetParam())
-      launch.meeting.directory = directory.string();
-    else
-      launch.meeting = {"127.0.0.1", port, 1, ""};
+    launch.meeting = {"127.0.0.1", port, 1};
     return launch;
   }
   /// A process of the rank that connects and does `use`.
@@ -53,11 +49,6 @@ struct Meeting : ScratchDirectory, testing::WithParamInterface<bool> {
 
   const uint16_t port = freePort();
 };
-
-INSTANTIATE_TEST_SUITE_P(, Meeting, testing::Values(false, true),
-                         [](const auto &info) -> std::string {
-                           return info.param ? "Folder" : "Tcp";
-                         });
 
 std::string exchange(Bootstrap &bootstrap) {
   const int rank = bootstrap.launch().rank;
@@ -75,7 +66,7 @@ std::string exchange(Bootstrap &bootstrap) {
                      fmt::join(*all, " "));
 }
 
-TEST_P(Meeting, Exchange) {
+TEST_F(Meeting, Exchange) {
   std::vector<Process> ranks;
   for (int r = 3; r >= 0; --r)
     ranks.push_back(start(r, 4, exchange));
@@ -85,7 +76,7 @@ TEST_P(Meeting, Exchange) {
         fmt::format("{} of 4 local {} of 4: 3 bytes, 0 1 4 9", 3 - i, 3 - i));
 }
 
-TEST_P(Meeting, SecondStartSeesNothingOfTheFirst) {
+TEST_F(Meeting, SecondStartSeesNothingOfTheFirst) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto use = [&](Bootstrap &bootstrap) {
       const auto old = bootstrap.store().find("old");
@@ -100,7 +91,7 @@ TEST_P(Meeting, SecondStartSeesNothingOfTheFirst) {
   }
 }
 
-TEST_P(Meeting, MissingRankIsNamed) {
+TEST_F(Meeting, MissingRankIsNamed) {
   const auto none = [](Bootstrap &) { return std::string("met"); };
   Process one = start(1, 4, none, 1s), zero = start(0, 4, none, 1s),
           three = start(3, 4, none, 1s);
@@ -115,14 +106,14 @@ TEST_P(Meeting, MissingRankIsNamed) {
     EXPECT_THAT(process->finish(), MatchesRegex(".* for ranks? (0, )?2; .*"));
 }
 
-TEST_P(Meeting, RankZeroIsMissing) {
+TEST_F(Meeting, RankZeroIsMissing) {
   Process one = start(1, 2, exchange, 300ms);
   EXPECT_THAT(one.finish(),
               AllOf(HasSubstr("rank 1 waited 300 ms "), HasSubstr("for rank 0"),
                     HasSubstr(launch(1, 2).meeting.toString())));
 }
 
-TEST_P(Meeting, AStoppedRankDoesNotWait) {
+TEST_F(Meeting, AStoppedRankDoesNotWait) {
   for (const int early : {0, 1}) {
     Process first = start(early, 2, exchange, 2s);
     first.stopFor(2500ms);
@@ -132,7 +123,7 @@ TEST_P(Meeting, AStoppedRankDoesNotWait) {
   }
 }
 
-TEST_P(Meeting, BroadcastWithoutRankZero) {
+TEST_F(Meeting, BroadcastWithoutRankZero) {
   const auto use = [](Bootstrap &bootstrap) {
     if (bootstrap.launch().rank == 0) {
       std::this_thread::sleep_for(1s);
@@ -145,10 +136,7 @@ TEST_P(Meeting, BroadcastWithoutRankZero) {
                                          "0 to send the id"));
 }
 
-struct TcpMeeting : Meeting {};
-INSTANTIATE_TEST_SUITE_P(, TcpMeeting, testing::Values(false));
-
-TEST_P(TcpMeeting, LostRankIsNoticedAtOnce) {
+TEST_F(Meeting, LostRankIsNoticedAtOnce) {
   const auto use = [](Bootstrap &bootstrap) {
     if (bootstrap.launch().rank == 2)
       ::_exit(7);
@@ -167,7 +155,7 @@ TEST_P(TcpMeeting, LostRankIsNoticedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 15s);
 }
 
-TEST_P(TcpMeeting, LostStoreIsNoticed) {
+TEST_F(Meeting, LostStoreIsNoticed) {
   const auto use = [](Bootstrap &bootstrap) {
     if (bootstrap.launch().rank == 0)
       ::_exit(7);
@@ -181,7 +169,7 @@ TEST_P(TcpMeeting, LostStoreIsNoticed) {
                               "reached")));
 }
 
-TEST_P(TcpMeeting, RankGivenTwice) {
+TEST_F(Meeting, RankGivenTwice) {
   Process zero = start(0, 3, exchange, 3s), one = start(1, 3, exchange, 3s);
   std::this_thread::sleep_for(300ms);
   Process again = start(1, 3, exchange, 3s);
@@ -191,7 +179,7 @@ TEST_P(TcpMeeting, RankGivenTwice) {
   EXPECT_THAT(zero.finish(), HasSubstr("for rank 2"));
 }
 
-TEST_P(TcpMeeting, OtherJobAtThePort) {
+TEST_F(Meeting, OtherJobAtThePort) {
   Launch other = launch(0, 2);
   other.job = "other";
   Process zero([&] {
@@ -206,7 +194,7 @@ TEST_P(TcpMeeting, OtherJobAtThePort) {
 }
 
 /// Something else than a store listens on the first port: the next is taken.
-TEST_P(TcpMeeting, PortThatIsTaken) {
+TEST_F(Meeting, PortThatIsTaken) {
   const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -233,23 +221,12 @@ TEST_P(TcpMeeting, PortThatIsTaken) {
   ::close(taken);
 }
 
-TEST_P(TcpMeeting, UnknownHost) {
+TEST_F(Meeting, UnknownHost) {
   Launch unknown = launch(1, 2);
   unknown.meeting.host = "no-such-host.invalid";
   const auto bootstrap = Bootstrap::connect(unknown, 100ms);
   EXPECT_THAT(bootstrap.status().message(),
               HasSubstr("cannot find host no-such-host.invalid"));
-}
-
-struct FolderMeeting : Meeting {};
-INSTANTIATE_TEST_SUITE_P(, FolderMeeting, testing::Values(true));
-
-TEST_P(FolderMeeting, FolderThatCannotBeMade) {
-  Launch blocked = launch(0, 2);
-  blocked.meeting.directory = store("file", "x");
-  const auto bootstrap = Bootstrap::connect(blocked, 100ms);
-  EXPECT_THAT(bootstrap.status().message(),
-              HasSubstr("for the ranks to meet: "));
 }
 
 TEST(Bootstrap, OneRankMeetsItself) {

@@ -158,19 +158,18 @@ TEST(Launch, RendezvousOverridesTheLauncher) {
   EXPECT_EQ(launch->meeting.port, 4000);
   EXPECT_EQ(launch->meeting.ports, 1);
   const Result<Launch> ranked =
-      detect(torchrun(), {.rendezvous = "file:///shared/x"});
+      detect(torchrun(), {.rendezvous = "tcp://node1:4000"});
   ASSERT_TRUE(ranked.ok());
   EXPECT_EQ(ranked->rank, 5);
-  EXPECT_EQ(ranked->meeting.toString(), "file:///shared/x");
+  EXPECT_EQ(ranked->meeting.toString(), "tcp://node1:4000");
 }
 
 TEST(Launch, OptionsAreChecked) {
-  for (const char *wrong : {"tcp://host", "tcp://:80", "tcp://h:0", "file://x",
-                            "file:///", "http://h:80", "tcp://h:65536"})
+  for (const char *wrong : {"tcp://host", "tcp://:80", "tcp://h:0", "file:///x",
+                            "http://h:80", "tcp://h:65536"})
     EXPECT_EQ(
         messageOf(detect({}, {.rendezvous = wrong, .rank = 0, .world = 2})),
-        fmt::format("the rendezvous must be tcp://HOST:PORT or "
-                    "file:///FOLDER, got \"{}\"",
+        fmt::format("the rendezvous must be tcp://HOST:PORT, got \"{}\"",
                     wrong));
   EXPECT_EQ(messageOf(detect({}, {.rendezvous = "tcp://h:80"})),
             "a rendezvous needs both the rank of this process and the number "
@@ -193,8 +192,8 @@ TEST(Launch, ProblemsComeTogether) {
             "the variables of torchrun: the variable RANK is \"8\", need an "
             "integer from 0 to 7; the variables of torchrun: the variable "
             "MASTER_PORT is \"x\", need an integer from 1 to 65535; the "
-            "rendezvous must be tcp://HOST:PORT or file:///FOLDER, got "
-            "\"somewhere\"; rank 2 of 2 processes does not exist");
+            "rendezvous must be tcp://HOST:PORT, got \"somewhere\"; rank 2 of "
+            "2 processes does not exist");
 }
 
 TEST(SlurmNodes, FirstNode) {

@@ -29,7 +29,7 @@ struct Job : testing::Test {
       launch.rank = rank;
       launch.world = world;
       launch.job = "test/job";
-      launch.meeting = {"127.0.0.1", port, 1, ""};
+      launch.meeting = {"127.0.0.1", port, 1};
       auto connected = Bootstrap::connect(launch, 20s);
       if (!connected.ok())
         return connected.status().toString();

@@ -190,7 +190,7 @@ TEST_P(JobOfRanks, WhatOvertakesChangesNoBits) {
 }
 
 /// Before, in and after the capture of a graph, in two roles, with a group in
-/// each where there are four ranks. The values of a role come over the store.
+/// each where there are four ranks.
 TEST_P(JobOfRanks, APipelineHasTheBitsOfOneProcess) {
   const int ranks = GetParam(), data = ranks / 2;
   const std::string cpu = writePlan("cpu.plan", PipelinePlan(2, 3, data));
@@ -319,6 +319,16 @@ TEST_P(JobOfRanks, AllCollectivesHaveTheBitsOfOneProcess) {
     }
 }
 
+/// By NCCL, in two pieces, the second of them smaller.
+TEST_F(Job, WhatIsLargeIsGatheredOnTheDevices) {
+  PlanBuilder plan({{"data", 2}});
+  const auto type = plan.type(DType::F32, {2 * 2'200'003}, {{"data"}});
+  EntryBuilder entry = plan.entry("e");
+  entry.copy(entry.input("x", type), entry.output("y", type));
+  (void)writeNpy(file("x.npy"), countingArray({2 * 2'200'003}, 0.25f));
+  expectEqualOutputs(plan, plan, 2, " --input x=" + file("x.npy"));
+}
+
 /// Each process writes what its rank holds; resumed on the host.
 TEST_F(Job, CheckpointsAreThoseOfOneProcess) {
   const std::string device = cudaPlan(2), host = cpuPlan(2);
@@ -352,14 +362,15 @@ TEST_F(Job, CheckpointsAreThoseOfOneProcess) {
             load("host-run/step-00000008/checkpoint.json"));
 }
 
-TEST_F(Job, MeetsInAFolder) {
+TEST_F(Job, MeetsWithoutALauncher) {
   const std::string plan = cudaPlan(2);
   const auto texts = runAll(2, [&](int rank) {
-    return fmt::format("env WEFT_CUDA_LIBRARIES={} TMPDIR={} " WEFT_SHARD_RUN
-                       " {}{} --rendezvous file://{} --rank {} --world 2 "
-                       "--deterministic --register-arena --quiet",
-                       WEFT_TEST_LIBRARIES, directory.string(), plan,
-                       common(2, "cuda"), file("meeting"), rank);
+    return fmt::format(
+        "env WEFT_CUDA_LIBRARIES={} TMPDIR={} " WEFT_SHARD_RUN
+        " {}{} --rendezvous tcp://127.0.0.1:{} --rank {} --world 2 "
+        "--deterministic --register-arena --quiet",
+        WEFT_TEST_LIBRARIES, directory.string(), plan, common(2, "cuda"), port,
+        rank);
   });
   EXPECT_EQ(texts[0], "status 0");
   EXPECT_EQ(texts[1], "status 0");
@@ -409,9 +420,9 @@ TEST_F(Job, AllProblemsAtOnce) {
                     " --rendezvous somewhere --rank 2 --world 2 --input y=" +
                     file("x.npy"))
                   .finish(),
-              AllOf(HasSubstr("the rendezvous must be tcp://HOST:PORT or "
-                              "file:///FOLDER, got \"somewhere\"; rank 2 of 2 "
-                              "processes does not exist"),
+              AllOf(HasSubstr("the rendezvous must be tcp://HOST:PORT, got "
+                              "\"somewhere\"; rank 2 of 2 processes does not "
+                              "exist"),
                     HasSubstr("--input y: neither a state nor an input"),
                     EndsWith("status 2")));
 }

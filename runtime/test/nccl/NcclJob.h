@@ -61,7 +61,7 @@ struct NcclJob : ScratchDirectory {
       launch.rank = rank;
       launch.world = world;
       launch.launcher = "the test";
-      launch.meeting = {"127.0.0.1", port, 1, ""};
+      launch.meeting = {"127.0.0.1", port, 1};
       auto bootstrap = Bootstrap::connect(launch, std::chrono::seconds(20));
       if (!bootstrap.ok())
         return bootstrap.status().toString();

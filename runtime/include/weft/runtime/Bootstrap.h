@@ -49,6 +49,8 @@ public:
   const Launch &launch() const { return theLaunch; }
   /// " on node7", of a rank of this launch; "" where all are on one host.
   std::string onHost(int rank) const;
+  /// The first rank of those on the host of `rank`.
+  int firstOnHost(int rank) const;
   /// Private to the runtime; safe from any thread.
   Store &store() const { return *theStore; }
 

@@ -14,7 +14,7 @@
 //   torchrun --nproc-per-node 8 --no-python shard-run gpt.plan ...
 //   srun -n 8 shard-run gpt.plan ...
 //   mpirun -n 8 shard-run gpt.plan ...
-//   shard-run gpt.plan --rendezvous file:///shared/job17 --rank 3 --world 8 ...
+//   shard-run gpt.plan --rendezvous tcp://node1:29500 --rank 3 --world 8 ...
 //
 // Bootstrap.h lets the ranks meet.
 //
@@ -32,17 +32,16 @@
 
 namespace weft::runtime {
 
-/// Where the ranks of a job meet: a port of the host of rank 0, or a folder
-/// that all of them see. Without either the job has one rank.
+/// Where the ranks of a job meet: a port of the host of rank 0. Without one the
+/// job has one rank.
 struct MeetingPoint {
   std::string host;
   /// The first of the ports that rank 0 may listen on, and how many there are:
   /// the port that a launcher names may be taken, by itself among others.
   uint16_t port = 0;
   int ports = 1;
-  std::string directory;
 
-  /// "tcp://node1:29500", "file:///shared/job17".
+  /// "tcp://node1:29500".
   std::string toString() const;
 };
 
@@ -69,7 +68,7 @@ struct Launch {
 
 /// What the caller says about the launch.
 struct LaunchOptions {
-  /// "tcp://HOST:PORT", "file:///FOLDER", or nothing: the launcher says it.
+  /// "tcp://HOST:PORT", or nothing: the launcher says it.
   std::string rendezvous = {};
   /// Beside `rendezvous`, where no launcher says them.
   std::optional<int> rank = std::nullopt;

@@ -20,4 +20,8 @@ Result<ArenaMemory> DeviceWorld::allocateArena(const Cudart &cudart,
   return ArenaMemory(address, [owner](void *) mutable { owner.reset(); });
 }
 
+Status DeviceWorld::gather(const void *, void *, size_t, cudaStream_t) {
+  return internalError("ranks of one process gather in its memory");
+}
+
 } // namespace weft::runtime

@@ -188,6 +188,11 @@ public:
   /// and after the first step).
   virtual Status barrier(int rank) = 0;
 
+  /// Puts on the stream that every rank gets `bytes` of each, in their order.
+  /// By the thread of the rank, between two runs, where ranks are processes.
+  virtual Status gather(const void *source, void *destination, size_t bytes,
+                        cudaStream_t stream);
+
   /// Whether collectives may be captured in a CUDA graph, the same on all
   /// ranks.
   virtual bool allowsCapture() const = 0;

@@ -514,6 +514,15 @@ Status NcclWorld::barrier(int) {
   return bootstrap.barrier("that all are ready", options.watchdog.setup);
 }
 
+Status NcclWorld::gather(const void *source, void *destination, size_t bytes,
+                         cudaStream_t stream) {
+  WEFT_RETURN_IF_ERROR(issuer.check());
+  return issuer.call("ncclAllGather", world, [&] {
+    return issuer.nccl.allGather(source, destination, bytes, ncclInt8, world,
+                                 stream);
+  });
+}
+
 void NcclWorld::abort(const Status &reason) {
   issuer.abort(reason);
   watchdog->report(reason);

@@ -73,6 +73,8 @@ public:
   void beginRun(int rank, uint32_t entry) override;
   void endRun(int rank) override;
   Status barrier(int rank) override;
+  Status gather(const void *source, void *destination, size_t bytes,
+                cudaStream_t stream) override;
   bool allowsCapture() const override { return true; }
   bool isWatched() const override { return true; }
   void abort(const Status &reason) override;

@@ -344,6 +344,42 @@ Result<const std::byte *> CudaRank::read(uint64_t offset, size_t bytes,
   return copy.data();
 }
 
+/// In pieces that take little memory of the device, which is given back: no run
+/// needs it.
+Result<std::vector<std::byte>>
+CudaRank::gather(std::span<const std::byte> mine) {
+  constexpr size_t together = size_t(16) << 20;
+  const auto ranks = static_cast<size_t>(setup.world.size());
+  const size_t piece = std::clamp<size_t>(together / ranks, 1, mine.size());
+  WEFT_ASSIGN_OR_RETURN(
+      DeviceMemory memory,
+      allocateDevice(cudart, piece * (ranks + 1), "values for the host"));
+  auto *const own = static_cast<std::byte *>(memory.get());
+  std::byte *const theirs = own + piece;
+  std::vector<std::byte> all(ranks * mine.size());
+  const auto gatherPiece = [&](size_t begin, size_t bytes) -> Status {
+    WEFT_RETURN_IF_ERROR(
+        check(cudart.memcpyAsync(own, mine.data() + begin, bytes,
+                                 cudaMemcpyHostToDevice, compute.get()),
+              "cudaMemcpyAsync"));
+    WEFT_RETURN_IF_ERROR(setup.world.gather(own, theirs, bytes, compute.get()));
+    for (size_t r = 0; r < ranks; ++r)
+      WEFT_RETURN_IF_ERROR(
+          check(cudart.memcpyAsync(all.data() + r * mine.size() + begin,
+                                   theirs + r * bytes, bytes,
+                                   cudaMemcpyDeviceToHost, compute.get()),
+                "cudaMemcpyAsync"));
+    return context->synchronize("gathering values for the host");
+  };
+  Status status;
+  for (size_t begin = 0; begin < mine.size() && status.ok(); begin += piece)
+    status = gatherPiece(begin, std::min(piece, mine.size() - begin));
+  if (status.ok())
+    return all;
+  context->leave(std::make_shared<DeviceMemory>(std::move(memory)));
+  return status;
+}
+
 Status CudaRank::enqueueInputs(const CudaProgram &program) {
   for (const PinnedInput &input : program.inputs)
     if (input.bytes != 0)

@@ -78,6 +78,8 @@ public:
   Status write(uint64_t offset, size_t bytes, const Fill &fill) override;
   Result<const std::byte *> read(uint64_t offset, size_t bytes,
                                  std::vector<std::byte> &copy) const override;
+  /// In the thread of the rank: what every rank has, in their order.
+  Result<std::vector<std::byte>> gather(std::span<const std::byte> mine);
   uint64_t arenaBytes() const override { return setup.roles.arenaBytes(role); }
 
 private:

@@ -42,6 +42,7 @@ public:
   Result<std::vector<std::byte>>
   gather(std::span<const std::byte> mine,
          std::chrono::nanoseconds timeout) override;
+  bool gathersInThreadOfRank(size_t bytes) const override;
 
 private:
   Status openLibraries(const CudaLibrarySearch &search);
@@ -245,29 +246,33 @@ Status CudaRanks::open() {
   return {};
 }
 
-/// Over the store, in pieces that fit into one of its values together.
+/// What is small goes over the store, where a rank whose device is of no use
+/// any more can say so; shards never do.
+bool CudaRanks::gathersInThreadOfRank(size_t bytes) const {
+  constexpr size_t mostOverStore = 4096;
+  const Bootstrap *bootstrap = request.options.bootstrap.get();
+  return bootstrap && bootstrap->launch().world > 1 && bytes > mostOverStore;
+}
+
 Result<std::vector<std::byte>>
 CudaRanks::gather(std::span<const std::byte> mine,
                   std::chrono::nanoseconds timeout) {
+  if (gathersInThreadOfRank(mine.size()))
+    return static_cast<CudaRank &>(*members.front()).gather(mine);
   Bootstrap *bootstrap = request.options.bootstrap.get();
-  const int processes = bootstrap ? bootstrap->launch().world : 1;
-  if (processes == 1)
+  if (!bootstrap || bootstrap->launch().world == 1)
     return RankSet::gather(mine, timeout);
-  constexpr size_t together = 512 * 1024;
-  const size_t piece = std::max<size_t>(1, together / processes);
-  std::vector<std::byte> all(processes * mine.size());
-  for (size_t begin = 0; begin < mine.size(); begin += piece) {
-    const std::string mineNow(reinterpret_cast<const char *>(mine.data()) +
-                                  begin,
-                              std::min(piece, mine.size() - begin));
-    WEFT_ASSIGN_OR_RETURN(
-        const std::vector<std::string> pieces,
-        bootstrap->gather("the shards of a value", mineNow,
-                          std::max<std::chrono::nanoseconds>(
-                              timeout, std::chrono::minutes(5))));
-    for (size_t r = 0; r < pieces.size(); ++r)
-      std::memcpy(all.data() + r * mine.size() + begin, pieces[r].data(),
-                  pieces[r].size());
+  WEFT_ASSIGN_OR_RETURN(
+      const std::vector<std::string> values,
+      bootstrap->gather(
+          "values for the host",
+          std::string(reinterpret_cast<const char *>(mine.data()), mine.size()),
+          std::max<std::chrono::nanoseconds>(timeout,
+                                             std::chrono::minutes(5))));
+  std::vector<std::byte> all;
+  for (const std::string &value : values) {
+    const auto bytes = std::as_bytes(std::span(value));
+    all.insert(all.end(), bytes.begin(), bytes.end());
   }
   return all;
 }
