@@ -5,6 +5,7 @@
 import gc
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -35,9 +36,9 @@ def first():
 ONE = np.full(4, 0.25, np.float32)
 
 
-def test_results_of_donated_arguments_stay_on_the_ranks(doubling):
+def test_results_stay_on_the_ranks(doubling):
     params, total = doubling(first(), ONE)
-    assert type(params["w"]) is weft.Array and type(total) is np.ndarray
+    assert type(params["w"]) is weft.Array and type(total) is weft.Array
     w = params["w"]
     assert (w.shape, w.dtype, w.ndim, w.size, w.nbytes) == ((8, 8), np.float32, 2, 64, 256)
     assert w.sharding.spec == P("data", "model") and w.sharding.shard_shape(w.shape) == (4, 4)
@@ -56,6 +57,22 @@ def test_a_loop_has_the_numbers_of_one_with_whole_arrays(doubling):
         np.testing.assert_array_equal(kept[name], whole[name])
 
 
+def test_results_that_replace_nothing_keep_their_values(doubling):
+    """Looked at after later calls, or never, or in between, of which the last is of another thread."""
+    params, totals = first(), []
+    for _ in range(4):
+        params, total = doubling(params, ONE)
+        totals.append(total)
+    fetched = np.asarray(total)
+    with ThreadPoolExecutor() as pool:
+        pool.submit(doubling, params, ONE).result()
+    assert [float(x) for x in totals] == [x.item() for x in totals] and totals[-1] == fetched
+    assert totals[0] == ROWS.sum() and totals[1] == 2 * ROWS.sum() + 64
+    assert str(totals[0]) == "2016.0" and repr(totals[0]) == "Array(2016., dtype=float32)"
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(total)[()] = 0
+
+
 def test_nothing_is_moved_to_the_next_call(doubling, monkeypatch):
     params, _ = doubling(first(), ONE)
     given = []
@@ -66,7 +83,7 @@ def test_nothing_is_moved_to_the_next_call(doubling, monkeypatch):
         return call_some(self, entry, inputs, unread)
 
     monkeypatch.setattr(weft.Session, "call_some", recorded)
-    monkeypatch.setattr(weft.Session, "state", None)
+    monkeypatch.setattr(weft.Session, "value", None)
     frozen = weft.device_put(ONE, NamedSharding(MESH, P("data")))
     monkeypatch.setattr(weft.Session, "set_parts", lambda *_: given.append("parts"))
     params, _ = doubling(params, ONE)

