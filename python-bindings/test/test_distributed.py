@@ -18,10 +18,11 @@ from weft import P
 
 weft.distributed.initialize()
 mesh = weft.make_mesh((4,), ("data",))
-step = weft.jit(lambda w, x: ((x @ w).sum(), x @ w), mesh=mesh, in_shardings=(P(), P("data")))
+step = weft.jit(lambda w, x: ((x @ w).sum(), x @ w), mesh=mesh, in_shardings=(P(), P("data")), out_shardings=(P(), P("data")))
 random = np.random.default_rng(0)
 w, x = random.random((8, 6), np.float32), random.random((16, 8), np.float32)
 loss, y = step(w, x)
+y = weft.distributed.process_allgather(y)
 out = open(f"{sys.argv[1]}/{weft.process_index()}", "w") if len(sys.argv) == 2 and "/" in sys.argv[1] else sys.stdout
 print("process", weft.process_index(), "of", weft.process_count(),
       [*weft.distributed.local_ranks(4)], float(loss).hex(), y.tobytes().hex()[:64], flush=True, file=out)
@@ -56,37 +57,48 @@ import numpy as np
 import weft
 
 weft.distributed.initialize()
-step = weft.models.gpt(layers=4, hidden=32, heads=2, vocabulary=64, sequence=16, dtype="float32", pipeline=2, data=2,
-                       schedule=sys.argv[2], chunks=int(sys.argv[3]), micro_batch=1, global_batch=8)
-session = weft.Session(step.lower().compile().plan)
-entry, random = session.plan.entries[0], np.random.default_rng(0)
-for value in entry.inputs:
-    if np.issubdtype(value.dtype, np.integer):
-        session.set_input(entry.name, value.name, random.integers(0, 2, value.shape))
-    else:
-        session.set_input(entry.name, value.name, np.abs(0.02 * random.standard_normal(value.shape, np.float32)))
-for _ in range(3):
-    session.run(entry.name)
-states = hashlib.sha256()
-for value in entry.outputs:
-    states.update((session.state if value.is_state else session.output)(value.name).tobytes())
-print(states.hexdigest(), file=open(f"{sys.argv[1]}/{weft.process_index()}", "w"))
+with open(f"{sys.argv[1]}/{weft.process_index()}", "w") as out:
+    for plan in sys.argv[2:]:
+        session = weft.Session(weft.Plan.load(plan))
+        entry, random = session.plan.entries[0], np.random.default_rng(0)
+        for value in entry.inputs:
+            if np.issubdtype(value.dtype, np.integer):
+                session.set_input(entry.name, value.name, random.integers(0, 2, value.shape))
+            else:
+                session.set_input(entry.name, value.name, np.abs(0.02 * random.standard_normal(value.shape, np.float32)))
+        for _ in range(3):
+            session.run(entry.name)
+        states = hashlib.sha256()
+        for value in entry.outputs:
+            states.update(session.value(value.name).tobytes())
+        print(states.hexdigest(), file=out)
 """
 
 
-@pytest.mark.parametrize("schedule, chunks", [("1f1b", 1), ("interleaved", 2), ("zb-h1", 1)])
-def test_pipelines_have_the_bits_of_one_process(mpirun, schedule, chunks, tmp_path):
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    """Plans of three schedules."""
+    plans = []
+    for schedule, chunks in (("1f1b", 1), ("interleaved", 2), ("zb-h1", 1)):
+        step = weft.models.gpt(layers=4, hidden=32, heads=2, vocabulary=64, sequence=16, dtype="float32", pipeline=2,
+                               data=2, schedule=schedule, chunks=chunks, micro_batch=1, global_batch=8)
+        plans.append(tmp_path_factory.mktemp("plans") / schedule)
+        step.lower().compile().plan.save(plans[-1])
+    return plans
+
+
+def test_pipelines_have_the_bits_of_one_process(mpirun, pipelines, tmp_path):
     """Messages between stages that are in other processes, or in the same one."""
     found = set()
     for processes in (1, 2, 4):
         folder = tmp_path / str(processes)
         folder.mkdir()
         start = [] if processes == 1 else [*mpirun, "-n", processes]
-        result = run([*start, sys.executable, "-c", PIPELINE, folder, schedule, chunks])
+        result = run([*start, sys.executable, "-c", PIPELINE, folder, *pipelines])
         assert result.returncode == 0, result.stdout + result.stderr
         assert len([*folder.iterdir()]) == processes
         found |= {path.read_text() for path in folder.iterdir()}
-    assert len(found) == 1
+    assert len(found) == 1 and len(found.pop().split()) == len(pipelines)
 
 
 USAGE = """
