@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A step waits while states are copied to the memory from which they are
-// written: it is not filled with zeros before.
+// written: it is not filled with zeros before, and asked for in huge pages, of
+// which the first write to each takes time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <new>
+#include <sys/mman.h>
 #include <vector>
 
 namespace weft::runtime {
@@ -25,10 +27,21 @@ template <typename T> struct UnfilledAllocator {
   UnfilledAllocator() = default;
   template <typename U> UnfilledAllocator(const UnfilledAllocator<U> &) {}
 
-  T *allocate(size_t count) {
-    return static_cast<T *>(::operator new(count * sizeof(T)));
+  static constexpr size_t hugePage = size_t(2) << 20;
+  static std::align_val_t alignmentOf(size_t bytes) {
+    return std::align_val_t(bytes < hugePage ? alignof(T) : hugePage);
   }
-  void deallocate(T *memory, size_t) { ::operator delete(memory); }
+
+  T *allocate(size_t count) {
+    const size_t bytes = count * sizeof(T);
+    void *const memory = ::operator new(bytes, alignmentOf(bytes));
+    if (bytes >= hugePage)
+      (void)::madvise(memory, bytes, MADV_HUGEPAGE); // refused, it is slower
+    return static_cast<T *>(memory);
+  }
+  void deallocate(T *memory, size_t count) {
+    ::operator delete(memory, alignmentOf(count * sizeof(T)));
+  }
   /// Leaves what is there.
   template <typename U> void construct(U *place) { ::new (place) U; }
 
