@@ -88,6 +88,9 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // After derivatives as well: the gradient of attention is an op of its own.
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));
+  // Of matmuls of groups only CPUs have an instruction.
+  if (options.cuda)
+    pm.addPass(createExpandGroupedDots());
   // When only ops are left that say what becomes of rows.
   if (options.stages.microbatches)
     pm.addPass(createSplitBatch({options.stages.microbatches}));

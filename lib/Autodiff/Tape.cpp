@@ -7,6 +7,7 @@
 
 #include "Tape.h"
 
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/VjpBuilder.h"
@@ -100,7 +101,7 @@ static bool isNamed(Value value, ArrayAttr names) {
 /// beside what is named.
 static bool isKept(Operation &op, CheckpointOp checkpoint) {
   if (checkpoint.getPolicy() == "dots")
-    return isa<DotGeneralOp>(op);
+    return isa<DotGeneralOp, GroupedDotOp>(op);
   std::optional<ArrayAttr> names = checkpoint.getNames();
   return names && llvm::any_of(op.getResults(), [&](Value result) {
            return isNamed(result, *names);

@@ -8,6 +8,7 @@
 #include "weft/IR/WeftOps.h"
 #include "Directives.h"
 #include "ScheduleDirectives.h"
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/OrderOps.h"
 #include "weft/IR/WindowOps.h"
 
@@ -24,6 +25,10 @@ void WeftDialect::registerOps() {
   addOperations<
 #define GET_OP_LIST
 #include "weft/IR/WeftOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "weft/IR/GroupedOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -32,9 +32,10 @@ std::optional<int64_t> weft::stablehlo::readInteger(Attribute attr) {
 
 /// The text between the angle brackets of `#stablehlo.<mnemonic><...>` or, with
 /// no mnemonic, of `#stablehlo<...>`.
-static std::optional<StringRef> readBody(Attribute attr, StringRef mnemonic) {
+static std::optional<StringRef> readBody(Attribute attr, StringRef mnemonic,
+                                         StringRef dialect = "stablehlo") {
   auto opaque = dyn_cast_or_null<OpaqueAttr>(attr);
-  if (!opaque || opaque.getDialectNamespace() != "stablehlo")
+  if (!opaque || opaque.getDialectNamespace() != dialect)
     return std::nullopt;
   StringRef text = opaque.getAttrData();
   if (mnemonic.empty())
@@ -104,6 +105,21 @@ std::optional<DotDims> weft::stablehlo::readDotDims(Attribute attr) {
                    {"rhs_batching_dimensions", &dims.rhsBatching},
                    {"lhs_contracting_dimensions", &dims.lhsContracting},
                    {"rhs_contracting_dimensions", &dims.rhsContracting}}))
+    return std::nullopt;
+  return dims;
+}
+
+std::optional<RaggedDotDims>
+weft::stablehlo::readRaggedDotDims(Attribute attr) {
+  RaggedDotDims dims;
+  std::optional<StringRef> body = readBody(attr, "ragged_dot", "chlo");
+  if (!body ||
+      !readFields(*body, {{"lhs_batching_dimensions", &dims.lhsBatching},
+                          {"rhs_batching_dimensions", &dims.rhsBatching},
+                          {"lhs_contracting_dimensions", &dims.lhsContracting},
+                          {"rhs_contracting_dimensions", &dims.rhsContracting},
+                          {"lhs_ragged_dimensions", &dims.lhsRagged},
+                          {"rhs_group_dimensions", &dims.rhsGroup}}))
     return std::nullopt;
   return dims;
 }

@@ -37,6 +37,12 @@ struct DotDims {
 };
 std::optional<DotDims> readDotDims(mlir::Attribute attr);
 
+/// `#chlo.ragged_dot<lhs_contracting_dimensions = [1], ...>`
+struct RaggedDotDims : DotDims {
+  Dims lhsRagged, rhsGroup;
+};
+std::optional<RaggedDotDims> readRaggedDotDims(mlir::Attribute attr);
+
 /// How a gather finds slices of its operand, or a scatter places updates in
 /// it; the two have the same parts under different names.
 ///

@@ -8,6 +8,7 @@
 #include "Converters.h"
 #include "Updates.h"
 
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/NarrowFloats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -226,6 +227,50 @@ static Value convertDotGeneral(Conversion &c) {
                                 : c.make<arith::TruncIOp>(c.type(), product);
 }
 
+/// x with a first dimension of size 1.
+static Value asBatch(Conversion &c, Value x) {
+  RankedTensorType type = typeOf(x);
+  Dims shape(type.getShape());
+  shape.insert(shape.begin(), 1);
+  return c.make<ReshapeOp>(type.clone(shape), x);
+}
+
+/// Rows of groups times matrices, or the sums over the rows of each group; no
+/// other groups, and no batches.
+static Value convertRaggedDot(Conversion &c) {
+  if (!c.hasOperands(3))
+    return {};
+  std::optional<RaggedDotDims> dims = c.decode<RaggedDotDims>(
+      "ragged_dot_dimension_numbers", readRaggedDotDims);
+  if (!dims)
+    return {};
+  bool isPlain = dims->lhsBatching.empty() && dims->rhsBatching.empty() &&
+                 dims->lhsRagged == Dims{0} &&
+                 typeOf(c.operand(0)).getRank() == 2 &&
+                 typeOf(c.operand(2)).getRank() == 1;
+  bool isByRows =
+      dims->rhsGroup == Dims{0} && dims->lhsContracting == Dims{1} &&
+      (dims->rhsContracting == Dims{1} || dims->rhsContracting == Dims{2});
+  bool isSum = dims->rhsGroup.empty() && dims->lhsContracting == Dims{0} &&
+               dims->rhsContracting == Dims{0};
+  if (!isPlain || !(isByRows || isSum) || !isa<FloatType>(c.element()))
+    return c.unsupported("of other groups than those of the rows of a matrix "
+                         "of floating-point numbers");
+  Value lhs = asBatch(c, widen(c, c.operand(0), c.element()));
+  Value rhs = widen(c, c.operand(1), c.element()), sizes = c.operand(2);
+  auto counts = typeOf(sizes).clone(c.builder.getI32Type());
+  if (sizes.getType() != counts)
+    sizes = c.make<arith::TruncIOp>(counts, sizes);
+  sizes = asBatch(c, sizes);
+  if (isSum)
+    return c.make<GroupedOuterOp>(c.type(), lhs, asBatch(c, rhs), sizes);
+  Dims shape(c.shape());
+  shape.insert(shape.begin(), 1);
+  Value result = c.make<GroupedDotOp>(c.type().clone(shape), lhs, rhs, sizes,
+                                      dims->rhsContracting == Dims{2});
+  return c.make<ReshapeOp>(c.type(), result);
+}
+
 std::vector<Converter> weft::stablehlo::dimensionConverters() {
   return {
       {"stablehlo.broadcast_in_dim",
@@ -245,5 +290,8 @@ std::vector<Converter> weft::stablehlo::dimensionConverters() {
       {"stablehlo.dot_general",
        single(convertDotGeneral),
        {"dot_dimension_numbers", "precision_config"}},
+      {"chlo.ragged_dot",
+       single(convertRaggedDot),
+       {"ragged_dot_dimension_numbers", "precision_config"}},
   };
 }

@@ -8,6 +8,7 @@
 #include "BlockTimes.h"
 
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -29,6 +30,8 @@ static double secondsOf(Operation *op, const cost::CostModel &model) {
   }
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case([&](DotGeneralOp dot) { return model.gemm(costOf(dot)); })
+      .Case<GroupedDotOp, GroupedOuterOp>(
+          [&](auto grouped) { return model.gemm(costOf(grouped)); })
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
       .Default([&](Operation *) {

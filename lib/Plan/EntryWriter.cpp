@@ -90,6 +90,8 @@ private:
   }
 
   void write(plan::OperationUnion &operation, GemmOp gemm);
+  void write(plan::OperationUnion &operation, GroupedDotOp dot);
+  void write(plan::OperationUnion &operation, GroupedOuterOp outer);
   void write(plan::OperationUnion &operation, AttentionOp attention);
   void write(plan::OperationUnion &operation, AttentionGradOp grad);
   void write(plan::OperationUnion &operation, LaunchOp launch);
@@ -139,6 +141,58 @@ void EntryWriter::write(plan::OperationUnion &operation, GemmOp gemm) {
     step.bias = indexOf(bias);
   if (Value aux = gemm.getAux())
     step.aux = indexOf(aux);
+  operation.Set(std::move(step));
+}
+
+/// What both kinds of GEMMs of groups have of their rows.
+static plan::GemmT gemmOfGroups(RankedTensorType lhs) {
+  plan::GemmT step;
+  step.batch = lhs.getDimSize(0);
+  step.lhs_batch_stride = lhs.getDimSize(1) * lhs.getDimSize(2);
+  return step;
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, GroupedDotOp dot) {
+  RankedTensorType lhs = dot.getLhs().getType(), out = dot.getType();
+  plan::GemmT step = gemmOfGroups(lhs);
+  step.lhs = indexOf(dot.getLhs());
+  step.rhs = indexOf(dot.getRhs());
+  step.out = indexOf(dot.getResult());
+  step.grouped = plan::GemmGroups::Rows;
+  step.group_sizes = indexOf(dot.getSizes());
+  step.m = lhs.getDimSize(1);
+  step.n = out.getDimSize(2);
+  step.k = lhs.getDimSize(2);
+  step.lhs_m_stride = step.k;
+  step.lhs_k_stride = 1;
+  step.rhs_batch_stride = step.k * step.n;
+  step.rhs_k_stride = dot.getTransposed() ? 1 : step.n;
+  step.rhs_n_stride = dot.getTransposed() ? step.k : 1;
+  step.out_batch_stride = step.m * step.n;
+  step.out_m_stride = step.n;
+  step.out_n_stride = 1;
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, GroupedOuterOp outer) {
+  RankedTensorType lhs = outer.getLhs().getType(), out = outer.getType();
+  plan::GemmT step = gemmOfGroups(lhs);
+  step.lhs = indexOf(outer.getLhs());
+  step.rhs = indexOf(outer.getRhs());
+  step.out = indexOf(outer.getResult());
+  step.grouped = plan::GemmGroups::Sums;
+  step.group_sizes = indexOf(outer.getSizes());
+  step.m = out.getDimSize(1);
+  step.n = out.getDimSize(2);
+  step.k = lhs.getDimSize(1);
+  step.lhs_m_stride = 1;
+  step.lhs_k_stride = step.m;
+  step.rhs_batch_stride = step.k * step.n;
+  step.rhs_k_stride = step.n;
+  step.rhs_n_stride = 1;
+  step.out_batch_stride = step.m * step.n;
+  step.out_m_stride = step.n;
+  step.out_n_stride = 1;
   operation.Set(std::move(step));
 }
 

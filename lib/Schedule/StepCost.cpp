@@ -10,6 +10,7 @@
 #include "weft/IR/AttentionSizes.h"
 #include "weft/IR/BufferParts.h"
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -122,6 +123,12 @@ int64_t countFlops(Operation *op) {
     return countFlops(attention, /*products=*/2);
   if (auto grad = dyn_cast<AttentionGradOp>(op))
     return countFlops(grad, /*products=*/5);
+  if (auto dot = dyn_cast<GroupedDotOp>(op))
+    return 2 * dot.getLhs().getType().getNumElements() *
+           dot.getType().getDimSize(2);
+  if (auto outer = dyn_cast<GroupedOuterOp>(op))
+    return 2 * outer.getLhs().getType().getNumElements() *
+           outer.getType().getDimSize(2);
   if (auto gemm = dyn_cast<GemmOp>(op))
     return 2 * gemm.getBatch() * gemm.getM() * gemm.getN() * gemm.getK();
   if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -233,6 +240,10 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
     return model.collective(callOf(communication, model)).seconds;
   if (auto gemm = dyn_cast<GemmOp>(op))
     return model.gemm(describe(gemm));
+  if (auto dot = dyn_cast<GroupedDotOp>(op))
+    return model.gemm(costOf(dot));
+  if (auto outer = dyn_cast<GroupedOuterOp>(op))
+    return model.gemm(costOf(outer));
   if (auto attention = dyn_cast<AttentionOp>(op))
     return model.attention(costOf(attention));
   if (auto grad = dyn_cast<AttentionGradOp>(op))

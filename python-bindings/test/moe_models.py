@@ -85,6 +85,8 @@ MODELS = {
     "switch": Model(loss_of, params_of, dataclasses.replace(MIXTRAL, top_k=1, is_gated=False)),
     "shared": Model(loss_of, params_of, dataclasses.replace(MIXTRAL, has_shared=True)),
     "dropless": Model(loss_of, params_of, dataclasses.replace(MIXTRAL, capacity=None)),
+    # As many slots as a group has tokens: nothing is dropped either.
+    "bounded": Model(loss_of, params_of, dataclasses.replace(MIXTRAL, capacity=MIXTRAL.experts / MIXTRAL.top_k)),
     # Each row is two groups, so that it may be split over two devices.
     "grouped": Model(loss_of, params_of, dataclasses.replace(MIXTRAL, group_size=8)),
 }
@@ -106,7 +108,8 @@ class Way:
     tp: str | None = None
     sequence: Axes = None
 
-    def layout(self, params: Any, is_grouped: bool = False) -> weft.Layout:
+    def layout(self, params: Any, config: MoeConfig) -> weft.Layout:
+        is_grouped = config.group_size is not None
         left = tuple(axis for axis in self.batch if axis != self.expert)
         inner = self.sequence if self.sequence != self.expert else None
         before = (self.batch, self.sequence) if is_grouped else (self.batch,)
@@ -118,13 +121,15 @@ class Way:
         if any("shared" in path for path, _ in weft.tree.flatten_with_paths(params)[0]):
             tables += [(".*/shared/(up|gate)", P(None, self.tp)), (".*/shared/down", P(self.tp))]
         rest = weft.rules(tables)
+        if config.capacity is None:
+            of_experts = {"expert hidden": P(joined(*self.batch), None, self.tp)}
+        else:
+            of_experts = {"dispatched": P(None, *map(_joined, before)), "experts": P(self.expert, *map(_joined, after)),
+                          "expert hidden": P(self.expert, *map(_joined, after), None, self.tp)}
         return weft.Layout(
             weft.Mesh(tuple(self.mesh.values()), tuple(self.mesh)), rest=rest, compute=rest,
             activations={"residual": P(joined(*self.batch), joined(self.sequence)),
-                         "heads": P(joined(*self.batch), None, self.tp),
-                         "dispatched": P(None, *map(_joined, before)),
-                         "experts": P(self.expert, *map(_joined, after)),
-                         "expert hidden": P(self.expert, *map(_joined, after), None, self.tp)})
+                         "heads": P(joined(*self.batch), None, self.tp), **of_experts})
 
     def in_shardings(self, layout: weft.Layout, state: Any) -> Any:
         params = state["params"]
@@ -143,6 +148,8 @@ WAYS = {
     "ep4": Way({"expert": 4}, E, "expert"),
     "ep8": Way({"expert": 8}, E, "expert"),
     "dp": Way({"data": 4}, ("data",)),
+    "tp": Way({"model": 2}, tp="model"),
+    "dp+tp": Way({"data": 2, "model": 2}, ("data",), tp="model"),
     "ep over data": Way({"data": 4}, ("data",), "data"),
     "dp+ep2": Way({"data": 2, "expert": 2}, DE, "expert"),
     "dp+ep4": Way({"data": 2, "expert": 4}, DE, "expert"),

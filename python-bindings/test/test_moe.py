@@ -79,6 +79,8 @@ CASES = {
     "sigmoid": {"score": "sigmoid"},
     "bias": {"bias": np.float32([2, 0, 0, -2]), "score": "sigmoid"},
     "groups of a row": {"group_size": 4},
+    "groups of a row, nothing dropped": {"group_size": 4, "capacity": None},
+    "a slot for each token": {"capacity": EXPERTS / 2},
 }
 
 

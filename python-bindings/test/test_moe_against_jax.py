@@ -167,29 +167,50 @@ def test_imported_tokens_move_by_all_to_alls(case, mesh):
     assert sum(each.bytes for each in found.values()) <= 2 * (shared + own / n) + 256
 
 
+# ===----------------------------------------------------------------------===
+# Groups of rows
+# ===----------------------------------------------------------------------===
+
+
 def sorted_layer(params, x, config):
     """Tokens in the order of their experts, and ragged_dot: no token is dropped."""
     tokens = x.reshape(-1, x.shape[-1])
-    gates, index = jax.lax.top_k(jax.nn.softmax(tokens @ params["router"]), config.top_k)
-    gates = gates / jnp.sum(gates, -1, keepdims=True)
+    probs = jax.nn.softmax(tokens @ params["router"])
+    gates, index = jax.lax.top_k(probs, config.top_k)
+    if config.top_k > 1:
+        gates = gates / jnp.sum(gates, -1, keepdims=True)
     order = jnp.argsort(index.reshape(-1))
     sizes = jnp.bincount(index.reshape(-1), length=config.experts).astype(jnp.int32)
-    rows, weights = tokens[order // config.top_k], params["experts"]
+    rows = tokens[order // config.top_k]
+    weights = params["experts"]
     hidden = jax.nn.silu(jax.lax.ragged_dot(rows, weights["gate"], sizes))
     hidden = hidden * jax.lax.ragged_dot(rows, weights["up"], sizes)
     made = jax.lax.ragged_dot(hidden, weights["down"], sizes) * gates.reshape(-1)[order][:, None]
     return jnp.zeros_like(tokens).at[order // config.top_k].add(made).reshape(x.shape)
 
 
-def test_ragged_dot():
-    """Imported as the matmuls over all groups that JAX makes of it; nn.moe that drops nothing has
-    the same results."""
-    config, params = MODELS["dropless"].config, first_params("dropless")["blocks"][0]
-    params = {"router": params["router"], "experts": params["experts"]}
-    x = np.random.default_rng(3).normal(size=(4, 16, config.width)).astype(np.float32)
+def ragged_arguments():
+    params = first_params("dropless")["blocks"][0]
+    x = np.random.default_rng(3).normal(size=(4, 16, MODELS["dropless"].config.width)).astype(np.float32)
+    return {"router": params["router"], "experts": params["experts"]}, x
+
+
+def test_ragged_dot_is_imported_as_a_matmul_of_groups():
+    config, (params, x) = MODELS["dropless"].config, ragged_arguments()
     step = jax.value_and_grad(lambda params, x: (sorted_layer(params, x, config) ** 2).mean(), (0, 1))
-    got, wanted = weft.from_jax(step, params, x).compile()(params, x), jax.jit(step)(params, x)
+    lowered = weft.from_jax(step, params, x)
+    assert lowered.as_text("graph").count("weft.grouped_dot") == 6
+    assert lowered.as_text("graph").count("weft.grouped_outer") == 3
+    got, wanted = lowered.compile()(params, x), jax.jit(step)(params, x)
     for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
-    ours = weft.jit(lambda p, x: nn.moe(x, p["router"], p["experts"], capacity=None)[0])(params, x)
+    ours, _ = weft.jit(lambda p, x: nn.moe(x, p["router"], p["experts"], capacity=None))(params, x)
     np.testing.assert_allclose(ours, sorted_layer(params, x, config), rtol=1e-4, atol=1e-5)
+
+
+def test_other_ragged_dots_are_imported_as_what_jax_makes_of_them():
+    """Of integers, for which there is no GEMM of groups."""
+    x, w, sizes = np.arange(24, dtype=np.int32).reshape(6, 4), np.ones((2, 4, 3), np.int32), np.int32([2, 3])
+    lowered = weft.from_jax(jax.lax.ragged_dot, x, w, sizes)
+    assert "weft.grouped_dot" not in lowered.as_text("graph")
+    np.testing.assert_array_equal(lowered.compile()(x, w, sizes), jax.lax.ragged_dot(x, w, sizes))

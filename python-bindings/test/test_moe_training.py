@@ -36,7 +36,7 @@ def on_one_device(name, microbatches=1):
 def options_of(name, way, state, **mesh):
     model = MODELS[name]
     way = dataclasses.replace(way, mesh=mesh | way.mesh)
-    layout = way.layout(model.params(), model.config.group_size is not None)
+    layout = way.layout(model.params(), model.config)
     return {"layout": layout, "in_shardings": way.in_shardings(layout, state)}
 
 
@@ -51,13 +51,21 @@ def assert_same(found, wanted):
 
 @pytest.mark.parametrize("name, way", [
     *((name, way) for name in ("mixtral", "switch") for way in WAYS),
-    *((name, way) for name in ("shared", "dropless") for way in ("ep4", "dp", "dp+ep2+tp")),
+    *(("shared", way) for way in ("ep4", "dp", "dp+ep2+tp")),
+    *(("dropless", way) for way in ("dp", "tp", "dp+tp", "ep4")), ("bounded", "ep4"), ("bounded", "dp+ep2+tp"),
     *(("grouped", way) for way in (*SEQUENCE_WAYS, "ep4"))])
 def test_ways(name, way):
     model, way = MODELS[name], (WAYS | SEQUENCE_WAYS)[way]
     found = running.train(model.train_step(adamw()), state_of(name), model.batches(STEPS, ROWS),
                           **options_of(name, way, state_of(name)))
-    assert_same(found, on_one_device(name))
+    assert_same(found, on_one_device("dropless" if name == "bounded" else name))
+
+
+@pytest.mark.parametrize("way", ["dp", "tp", "dp+tp"])
+def test_what_is_not_dropped_stays_where_it_is(way):
+    """Without a capacity no token moves: gradients are reduced, and the partial sums of hidden features."""
+    found, _ = of_a_layer("dropless", WAYS[way])
+    assert {kind for kind, _ in found} == {"all_reduce"}
 
 
 PIPELINES = {
@@ -65,6 +73,7 @@ PIPELINES = {
     "pp+ep4": ("switch", WAYS["ep4"], "zb-h1"),
     "pp+dp+ep2": ("mixtral", WAYS["dp+ep2"], "1f1b"),
     "pp+ep2+tp": ("shared", WAYS["ep2+tp"], "zb-h1"),
+    "pp+dp, dropless": ("dropless", WAYS["dp"], "1f1b"),
 }
 
 
@@ -89,7 +98,7 @@ def plan_of(name, way, layers, is_bare):
     model = dataclasses.replace(model, config=dataclasses.replace(model.config, layers=layers))
     optimizer, params = weft.optim.adamw(1e-3), model.params()
     state = {"params": params, "optimizer": weft.eval_shape(optimizer.init, params)}
-    layout = way.layout(params, model.config.group_size is not None)
+    layout = way.layout(params, model.config)
     if is_bare:
         layout.activations.clear()
     batch = tree.map(lambda steps: steps[0], model.batches(1, ROWS))

@@ -10,6 +10,8 @@
 // CHECK: remark: math.exp: sharding rule, derivative
 // CHECK: remark: weft.argsort: decomposition{{$}}
 // CHECK: remark: weft.dot_general: sharding rule, derivative
+// CHECK: remark: weft.grouped_dot: sharding rule, derivative
+// CHECK: remark: weft.grouped_outer: sharding rule, derivative
 // CHECK: remark: weft.iota: sharding rule{{$}}
 // CHECK-NOT: weft.launch
 // CHECK: remark: weft.softmax: decomposition, derivative

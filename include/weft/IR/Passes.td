@@ -124,6 +124,27 @@ def ExpandAttention : FormPass<"weft-expand-attention", "Composites"> {
   ];
 }
 
+def ExpandGroupedDots : FormPass<"weft-expand-grouped-dots", "Composites"> {
+  let summary = "Write matmuls of groups of rows with other ops";
+  let description = [{
+    **Needs** a graph (form 1) with `weft.grouped_dot` or `weft.grouped_outer`.
+
+    **Does** replace them by one matmul over all groups, in which the rows of
+    other groups are zeros: as many times the work as there are groups. They are
+    instructions of plans for CPUs; the pipeline runs this pass for CUDA devices.
+
+    **Leaves** a graph without them.
+
+    **Example** `test/IR/expand-grouped-dots.mlir`.
+  }];
+  let statistics = [
+    Statistic<"expanded", "expanded", "Number of ops replaced">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::weft::WeftDialect"
+  ];
+}
+
 def NumberValues : FormPass<"weft-number-values", "Graph"> {
   let summary = "Number the values that a verified run compares";
   let description = [{

@@ -16,6 +16,7 @@
 #ifndef WEFT_IR_VISITINSTRUCTION_H
 #define WEFT_IR_VISITINSTRUCTION_H
 
+#include "weft/IR/GroupedOps.h"
 #include "weft/IR/WeftOps.h"
 
 #include <type_traits>
@@ -41,6 +42,10 @@ void visitInstruction(mlir::Operation *op, Visitor &&visitor) {
   OpList<
 #define GET_OP_LIST
 #include "weft/IR/WeftOps.cpp.inc"
+      >::visitInstruction(op, visitor);
+  OpList<
+#define GET_OP_LIST
+#include "weft/IR/GroupedOps.cpp.inc"
       >::visitInstruction(op, visitor);
 }
 

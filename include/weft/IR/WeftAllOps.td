@@ -12,6 +12,7 @@
 include "weft/IR/WeftOps.td"
 include "weft/IR/CollectiveOps.td"
 include "weft/IR/CompositeOps.td"
+include "weft/IR/GroupedOps.td"
 include "weft/IR/MicrobatchOps.td"
 include "weft/IR/OrderOps.td"
 include "weft/IR/RepeatOp.td"

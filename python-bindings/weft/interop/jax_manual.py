@@ -19,14 +19,17 @@ from typing import Any
 
 import numpy as np
 
+from . import jax_ragged
+
 
 def lower(jax, traced) -> Any:
-    """`traced.lower` for the compiler, without manual regions."""
+    """`traced.lower` for the compiler, without manual regions, and with matmuls of groups as ops."""
     from jax.interpreters import mlir
 
     regions = {eqn.primitive: None for eqn in _equations(traced.jaxpr.jaxpr) if eqn.primitive.name == "shard_map"}
     rules = tuple((primitive, mlir.lower_fun(functools.partial(_whole, jax), multiple_results=True))
                   for primitive in regions)
+    rules += jax_ragged.rules(_equations(traced.jaxpr.jaxpr))
     parameters = mlir.LoweringParameters(override_lowering_rules=rules) if rules else None
     return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
 

@@ -24,7 +24,7 @@ from .ops import (
     argmax, argmin, broadcast, broadcast_in_dim, clamp, concatenate, convert_element_type, cummax,
     cummin, cumprod, cumsum, div, dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim,
     dynamic_update_slice, dynamic_update_slice_in_dim, erf_inv, full, full_like, integer_pow, iota,
-    pad, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, rem, rev, select,
+    pad, ragged_dot, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, rem, rev, select,
     slice, slice_in_dim, sort, sort_key_val, top_k)
 from .windows import reduce_window
 

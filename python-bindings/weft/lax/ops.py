@@ -219,6 +219,20 @@ def top_k(operand: Any, k: int) -> tuple[Tracer, Tracer]:
     return ordering.take_rows(x, first, dim), first
 
 
+def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any) -> Tracer:
+    """Rows of lhs [rows, k] in groups of sizes that need not be known, the first rows in the first
+    group, each group times its matrix of rhs [groups, k, n]; 0 for rows behind the last group."""
+    x, y = el.promoted(lhs, rhs)
+    sizes = as_tracer(group_sizes)
+    if (len(x.shape) != 2 or len(y.shape) != 3 or x.shape[1] != y.shape[1] or sizes.shape != y.shape[:1]
+            or sizes.element.kind != "i" or x.element.kind != "f"):
+        raise ShapeError(f"{user_line()}: ragged_dot takes floats [rows, k] and [groups, k, n], and an integer "
+                         f"for each group, got {x!r}, {y!r} and {sizes!r}")
+    sizes = ops.convert(sizes, elements.INT32)
+    result = ops.grouped_dot(sh.expand_dims(x, 0), y, sh.expand_dims(sizes, 0))
+    return ops.reshape(result, result.shape[1:])
+
+
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Tracer:
     x = as_tracer(operand)
     starts = [0] * len(x.shape)

@@ -9,6 +9,7 @@ split over devices. Experts are split where their weights are: between the two s
 tensor [E, G, C, features], whose split goes from the one dimension to the other.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -50,8 +51,8 @@ def moe(x: Any, router: Any, experts: Mapping[str, Any], *, top_k: int = 2, capa
     normalize   whether the weights of a token, the scores of its experts, are divided by their sum;
                 by default if there are several
     capacity    an expert takes this many times the even share of a group's choices; those that
-                find no place add nothing. None drops nothing: each expert has a slot for each token
-                of a group
+                find no place add nothing. None drops nothing: choices are put in the order of their
+                experts, each of which multiplies the rows that it has
     bias        [experts], added to scores where experts are chosen, but not in weights; see
                 `updated_router_bias`
     jitter      the router sees numbers that are multiplied with ones uniform in 1 - jitter to
@@ -61,7 +62,7 @@ def moe(x: Any, router: Any, experts: Mapping[str, Any], *, top_k: int = 2, capa
     A weft.Layout may place "dispatched", [experts, ..., groups of a row, slots, features], where
     tokens are copied to slots and back, "experts", the same where experts take and make it, and
     "expert hidden", with hidden features. With a `group_size` of all the time there are no groups
-    of a row.
+    of a row. Without a capacity there is "expert hidden" alone, [groups, choices, hidden features].
     """
     x = as_tracer(x)
     router = as_tracer(router)
@@ -75,18 +76,48 @@ def moe(x: Any, router: Any, experts: Mapping[str, Any], *, top_k: int = 2, capa
     size = grouped.shape[-2]
     normalize = top_k > 1 if normalize is None else normalize
     route = routing.route(grouped, router, top_k, score, normalize, bias, jitter, key)
-    room = routing.slots_of(size, top_k, count, capacity)
-    slots = routing.assign_slots(route.experts, count, room)
-    tokens = _named_twice(_dispatch(grouped, slots.slot, count, room), "dispatched", "experts")
-    made = _perceptron(weights, tokens, activation, "expert hidden")
-    y = _combine(_named_twice(made, "experts", "dispatched"), slots, route.weights)
+    room = size if capacity is None else routing.slots_of(size, top_k, count, capacity)
+    if capacity is None:
+        y, load = _in_order(grouped, route, weights, activation)
+    else:
+        y, load = _in_slots(grouped, route, weights, room, activation)
     y = sh.reshape(ops.convert(y, x.element), x.shape)
     if always is not None:
         y = el.add(y, _perceptron(always, x, activation, "shared hidden"))
-    groups = tuple(range(len(slots.load.shape) - 1))
-    over = el.maximum(el.subtract(slots.load, room), 0)
-    return y, MoeMetrics(routing.balance_loss(route.shares, slots.load, top_k), routing.z_loss(route.logits),
-                         red.sum(slots.load, groups), red.sum(over))
+    over = el.maximum(el.subtract(load, room), 0)
+    return y, MoeMetrics(routing.balance_loss(route.shares, load, top_k), routing.z_loss(route.logits),
+                         red.sum(load, tuple(range(len(load.shape) - 1))), red.sum(over))
+
+
+def _in_slots(x: Tracer, route: routing.Routing, weights: dict[str, Tracer], room: int,
+              activation: Callable[[Any], Any]) -> tuple[Tracer, Tracer]:
+    """The result for x [G, S, features] of experts with so many slots for a group, and their load."""
+    groups, (experts, features) = x.shape[:-2], weights["up"].shape[:2]
+    slots = routing.assign_slots(route.experts, experts, room)
+    tokens = _rows(x, slots.slot, experts * room)
+    tokens = sh.moveaxis(sh.reshape(tokens, (*groups, experts, room, features)), len(groups), 0)
+    made = _perceptron(weights, _named_twice(tokens, "dispatched", "experts"), activation, "expert hidden")
+    made = sh.moveaxis(_named_twice(made, "experts", "dispatched"), 0, len(groups))
+    made = sh.reshape(made, (*groups, experts * room, features))
+    by_choice = _by_choice(route.weights)
+    by_choice = el.where(slots.is_kept, by_choice, ops.zeros_like(by_choice))
+    return _combine(made, slots.slot, by_choice, x.shape), slots.load
+
+
+def _in_order(x: Tracer, route: routing.Routing, weights: dict[str, Tracer],
+              activation: Callable[[Any], Any]) -> tuple[Tracer, Tracer]:
+    """The same without slots: the choices of a group in the order of their experts."""
+    groups, features = x.shape[:-2], x.shape[-1]
+    experts = weights["up"].shape[0]
+    row, load = routing.order_by_expert(route.experts, experts)
+    rows = _rows(x, row)
+    stacked = math.prod(groups)
+    rows = sh.reshape(rows, (stacked, *rows.shape[-2:]))
+    sizes = sh.reshape(load, (stacked, experts))
+    made = _gated(weights, rows, activation, "expert hidden",
+                  lambda x, w: ops.grouped_dot(*el.promoted(x, w), sizes))
+    made = sh.reshape(made, (*groups, *made.shape[-2:]))
+    return _combine(made, row, _by_choice(route.weights), x.shape), load
 
 
 def _named_twice(x: Tracer, *names: str) -> Tracer:
@@ -95,45 +126,52 @@ def _named_twice(x: Tracer, *names: str) -> Tracer:
     return x
 
 
-def _dispatch(x: Tracer, slot: Tracer, experts: int, room: int) -> Tracer:
-    """Tokens [G, S, features] in slots [E, G, C, features]; zeros where a slot is free."""
-    groups, (size, features) = x.shape[:-2], x.shape[-2:]
+def _rows(x: Tracer, row: Tracer, count: int | None = None) -> Tracer:
+    """Copies of tokens [G, S, features] in the rows [G, K S] that are theirs: [G, count, features],
+    with zeros in rows that nothing is for; without a count there is one for each row."""
+    groups, size = x.shape[:-2], x.shape[-2]
     rank = len(groups)
     dims = list(range(rank))
-    tokens = ops.iota((slot.shape[-1] // size, size), elements.INT32, 1)
-    tokens = sh.broadcast_to(sh.reshape(el.add(tokens, 1), (-1,)), slot.shape)
-    # From 1 on: 0 is for slots that nothing is for.
-    number = ops.scatter_add(tokens, slot, rank, (*groups, experts * room), (dims, dims))
+    tokens = ops.iota((row.shape[-1] // size, size), elements.INT32, 1)
+    tokens = sh.broadcast_to(sh.reshape(el.add(tokens, 1), (-1,)), row.shape)
+    # From 1 on: 0 is for rows that nothing is for.
+    number = ops.scatter_add(tokens, row, rank, (*groups, count or row.shape[-1]), (dims, dims))
     taken = ops.gather(x, el.subtract(number, 1), rank, (dims, dims))
+    if count is None:
+        return taken
     is_used = sh.broadcast_to(sh.expand_dims(el.greater(number, 0), -1), taken.shape)
-    taken = el.where(is_used, taken, ops.zeros_like(taken))
-    return sh.moveaxis(sh.reshape(taken, (*groups, experts, room, features)), rank, 0)
+    return el.where(is_used, taken, ops.zeros_like(taken))
 
 
-def _combine(made: Tracer, slots: routing.Slots, weights: Tracer) -> Tracer:
-    """For each token the weighted sum of its slots in [E, G, C, features]: [G, S, features]."""
-    groups, features = made.shape[1:-2], made.shape[-1]
-    rank = len(groups)
+def _by_choice(weights: Tracer) -> Tracer:
+    """[G, S, K] as [G, K S], first choices first."""
+    return sh.reshape(sh.swapaxes(weights, -1, -2), (*weights.shape[:-2], -1))
+
+
+def _combine(made: Tracer, row: Tracer, weights: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """For each token of a shape [G, S, features] the sum of its rows [G, K S] times their weights."""
+    rank = len(shape) - 2
     dims = list(range(rank))
-    rows = sh.reshape(sh.moveaxis(made, 0, rank), (*groups, -1, features))
-    taken = ops.convert(ops.gather(rows, slots.slot, rank, (dims, dims)), weights.element)
-    size, count = weights.shape[-2:]
-    by_choice = sh.reshape(sh.swapaxes(weights, -1, -2), (*groups, count * size))
-    by_choice = el.where(slots.is_kept, by_choice, ops.zeros_like(by_choice))
-    terms = el.multiply(taken, sh.expand_dims(by_choice, -1))
-    return red.sum(sh.reshape(terms, (*groups, count, size, features)), rank)
+    taken = ops.convert(ops.gather(made, row, rank, (dims, dims)), weights.element)
+    terms = el.multiply(taken, sh.expand_dims(weights, -1))
+    return red.sum(sh.reshape(terms, (*shape[:rank], -1, *shape[rank:])), rank)
 
 
 def _perceptron(weights: dict[str, Tracer], x: Tracer, activation: Callable[[Any], Any], name: str) -> Tracer:
     """Of x [E, ..., features] if weights have a dimension of experts."""
     e = "e" if len(weights["up"].shape) == 3 else ""
-    up = products.einsum(f"{e}...d,{e}df->{e}...f", x, weights["up"])
+    return _gated(weights, x, activation, name,
+                  lambda x, w: products.einsum(f"{e}...d,{e}df->{e}...f", x, w))
+
+
+def _gated(weights: dict[str, Tracer], x: Tracer, activation: Callable[[Any], Any], name: str,
+           multiply: Callable[[Tracer, Tracer], Tracer]) -> Tracer:
+    up = checkpoint_name(multiply(x, weights["up"]), name)
     if "gate" in weights:
-        gate = products.einsum(f"{e}...d,{e}df->{e}...f", x, weights["gate"])
-        hidden = el.multiply(activation(checkpoint_name(gate, name)), checkpoint_name(up, name))
+        hidden = el.multiply(activation(checkpoint_name(multiply(x, weights["gate"]), name)), up)
     else:
-        hidden = activation(checkpoint_name(up, name))
-    return products.einsum(f"{e}...f,{e}fd->{e}...d", checkpoint_name(hidden, name), weights["down"])
+        hidden = activation(up)
+    return multiply(checkpoint_name(hidden, name), weights["down"])
 
 
 def _check(x: Tracer, router: Tracer, weights: dict[str, Tracer], shared: dict[str, Tracer] | None, top_k: int,

@@ -71,13 +71,27 @@ class Slots(NamedTuple):
 def assign_slots(chosen: Tracer, experts: int, capacity: int) -> Slots:
     """Slots for choices [G, S, K]: first choices before second ones, earlier tokens before
     later ones."""
-    groups, (size, count) = chosen.shape[:-2], chosen.shape[-2:]
-    chosen = sh.reshape(sh.swapaxes(chosen, -1, -2), (*groups, count * size))
-    is_chosen = creation.one_hot(chosen, experts, dtype="int32")
-    places = red.sum(el.multiply(el.subtract(red.cumsum(is_chosen, -2), 1), is_chosen), -1)
+    chosen, places, load = _places(chosen, experts)
     is_kept = el.less(places, capacity)
     slot = el.add(el.multiply(chosen, capacity), places)
-    return Slots(el.where(is_kept, slot, experts * capacity), is_kept, red.sum(is_chosen, -2))
+    return Slots(el.where(is_kept, slot, experts * capacity), is_kept, load)
+
+
+def order_by_expert(chosen: Tracer, experts: int) -> tuple[Tracer, Tracer]:
+    """The rows [G, K S] of choices [G, S, K] that are put in the order of their experts, and the
+    load."""
+    chosen, places, load = _places(chosen, experts)
+    firsts = el.subtract(red.cumsum(load, -1), load)
+    return el.add(ordering.take_rows(firsts, chosen, len(load.shape) - 1), places), load
+
+
+def _places(chosen: Tracer, experts: int) -> tuple[Tracer, Tracer, Tracer]:
+    """Choices as [G, K S], first choices first; how many of them were there before for the same
+    expert; and the load [G, E]."""
+    chosen = sh.reshape(sh.swapaxes(chosen, -1, -2), (*chosen.shape[:-2], -1))
+    is_chosen = creation.one_hot(chosen, experts, dtype="int32")
+    places = red.sum(el.multiply(el.subtract(red.cumsum(is_chosen, -2), 1), is_chosen), -1)
+    return chosen, places, red.sum(is_chosen, -2)
 
 
 def balance_loss(shares: Tracer, load: Tracer, top_k: int) -> Tracer:
@@ -104,9 +118,7 @@ def updated_router_bias(bias: Any, load: Any, rate: float = 1e-3) -> Tracer:
     return el.add(bias, el.multiply(rate, el.sign(el.subtract(red.mean(load), load))))
 
 
-def slots_of(size: int, top_k: int, experts: int, capacity: float | None) -> int:
+def slots_of(size: int, top_k: int, experts: int, capacity: float) -> int:
     """How many tokens of a group an expert takes: `capacity` times an even share of the choices,
-    rounded up; all if it is None."""
-    if capacity is None:
-        return size
+    rounded up."""
     return min(size, max(1, math.ceil(size * top_k * capacity / experts)))

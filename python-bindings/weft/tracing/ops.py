@@ -284,6 +284,18 @@ def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
         f"{type_text(shape, element)}", shape, element, x.weak and y.weak)
 
 
+def grouped_dot(x: Tracer, y: Tracer, sizes: Tracer) -> Tracer:
+    """Rows [batch, rows, k] in groups of sizes [batch, groups], each times its matrix of
+    [groups, k, n]; 0 for rows behind the last group."""
+    shape = (*x.shape[:2], y.shape[2])
+    if 0 in x.shape or 0 in y.shape:
+        return literal(0, shape, x.element)
+    graph = current_graph()
+    return graph.add(
+        f"weft.grouped_dot {graph.use(x)}, {graph.use(y)} groups {graph.use(sizes)} : "
+        f"({_type(x)}, {_type(y)}, {_type(sizes)}) -> {type_text(shape, x.element)}", shape, x.element)
+
+
 def attention(query: Tracer, key: Tracer, value: Tracer, causal: bool, scale: float) -> Tracer:
     """[batch, time, heads, size] of one type; keys and values may have fewer heads."""
     from .graph import number_text

@@ -9,6 +9,7 @@
 
 #include "cpu/Attention.h"
 #include "cpu/Gemm.h"
+#include "cpu/GroupedGemm.h"
 #include "executor/EntryMemory.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
@@ -85,6 +86,19 @@ private:
 } // namespace
 
 Status Binder::bind(const plan::Gemm &gemm) {
+  if (gemm.group_sizes()) {
+    const uint32_t sizes = *gemm.group_sizes();
+    const auto elements =
+        static_cast<int64_t>(memory.usedBytes(sizes) / sizeof(int32_t));
+    add(bindGroupedGemm(
+        {memory.problem(gemm), gemm.grouped() == plan::GemmGroups::Rows,
+         elements / gemm.batch()},
+        {memory.address(gemm.lhs()), memory.address(gemm.rhs()),
+         memory.address(gemm.out())},
+        reinterpret_cast<const int32_t *>(memory.address(sizes)),
+        context.team));
+    return {};
+  }
   WEFT_ASSIGN_OR_RETURN(
       std::unique_ptr<BoundGemm> bound,
       bindGemm(memory.problem(gemm),

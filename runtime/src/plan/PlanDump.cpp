@@ -229,6 +229,10 @@ void Dumper::operation(const plan::Gemm &gemm) {
     print(" bias %{}", *gemm.bias());
   if (gemm.aux())
     print(" aux %{}", *gemm.aux());
+  if (gemm.group_sizes())
+    print(" groups of {} %{}",
+          gemm.grouped() == plan::GemmGroups::Rows ? "rows" : "sums",
+          *gemm.group_sizes());
 }
 
 /// What the two instructions of attention say alike.

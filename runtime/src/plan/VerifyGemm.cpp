@@ -37,6 +37,8 @@ public:
   Status verify();
 
 private:
+  Status verifyGroups(const Operand &lhs, const Operand &rhs,
+                      const Operand &out);
   Status verifyPrecision(DType operands) const;
   Status verifyEpilogue(const Operand &out);
   Status verifyBias(EpilogueTensors tensors, const Operand &out);
@@ -246,6 +248,61 @@ static bool isGemmType(DType in, DType out) {
   return false;
 }
 
+/// Of the operands the one with a matrix for each group has another batch than
+/// the others.
+Status GemmVerifier::verifyGroups(const Operand &lhs, const Operand &rhs,
+                                  const Operand &out) {
+  const plan::GemmGroups grouped = gemm.grouped();
+  if (grouped > plan::GemmGroups::MAX || grouped == plan::GemmGroups::None ||
+      !gemm.group_sizes())
+    return invalidArgument(
+        fmt::format("groups of kind {} {} sizes", static_cast<int>(grouped),
+                    gemm.group_sizes() ? "with" : "without"));
+  WEFT_ASSIGN_OR_RETURN(const Operand sizes,
+                        operand(*gemm.group_sizes(), "group_sizes"));
+  if (sizes.dtype != DType::I32 || sizes.elements < 1 ||
+      sizes.elements % gemm.batch() != 0)
+    return invalidArgument(fmt::format(
+        "group_sizes has {} elements of {}, must have as many of i32 for each "
+        "of {} batches",
+        sizes.elements, name(sizes.dtype), gemm.batch()));
+  if (!isFloat(lhs.dtype) || lhs.dtype != out.dtype)
+    return invalidArgument(fmt::format("no GEMM of groups of {} into {}",
+                                       name(lhs.dtype), name(out.dtype)));
+  if (gemm.accumulate() || gemm.epilogue() != plan::GemmEpilogue::None ||
+      gemm.precision() != plan::GemmPrecision::Full || gemm.bias() ||
+      gemm.aux())
+    return invalidArgument("groups together with accumulate, an epilogue or "
+                           "precision tf32");
+  if (view(header.plan.target()->kind()) == "cuda")
+    return invalidArgument("groups, which plans for \"cuda\" do not have");
+  if (gemm.out_n_stride() != 1)
+    return invalidArgument(fmt::format(
+        "groups need an out_n_stride of 1, got {}", gemm.out_n_stride()));
+  if (out.index == sizes.index)
+    return invalidArgument(
+        fmt::format("out is buffer {}, which is also an operand", out.index));
+  const bool isByRows = grouped == plan::GemmGroups::Rows;
+  const int64_t groups = sizes.elements / gemm.batch();
+  const Extent ofRhs{isByRows ? groups : gemm.batch(), gemm.rhs_batch_stride()};
+  const Extent ofOut{isByRows ? gemm.batch() : groups, gemm.out_batch_stride()};
+  WEFT_RETURN_IF_ERROR(verifyStrides(
+      lhs, "lhs", {gemm.batch(), gemm.lhs_batch_stride()},
+      {gemm.m(), gemm.lhs_m_stride()}, {gemm.k(), gemm.lhs_k_stride()}));
+  WEFT_RETURN_IF_ERROR(verifyStrides(rhs, "rhs", ofRhs,
+                                     {gemm.k(), gemm.rhs_k_stride()},
+                                     {gemm.n(), gemm.rhs_n_stride()}));
+  WEFT_RETURN_IF_ERROR(verifyStrides(out, "out", ofOut, rows(), columns()));
+  if (!isInjective({ofOut, rows(), columns()}))
+    return invalidArgument(
+        fmt::format("out with strides {}, {}, {} has elements that overlap",
+                    ofOut.stride, rows().stride, columns().stride));
+  for (const Operand &each : {lhs, rhs, sizes})
+    touches.push_back({each.index, true, false});
+  touches.push_back({out.index, false, true});
+  return {};
+}
+
 Status GemmVerifier::verify() {
   WEFT_ASSIGN_OR_RETURN(const Operand lhs, operand(gemm.lhs(), "lhs"));
   WEFT_ASSIGN_OR_RETURN(const Operand rhs, operand(gemm.rhs(), "rhs"));
@@ -261,6 +318,8 @@ Status GemmVerifier::verify() {
   if (out.index == lhs.index || out.index == rhs.index)
     return invalidArgument(
         fmt::format("out is buffer {}, which is also an operand", out.index));
+  if (gemm.grouped() != plan::GemmGroups::None || gemm.group_sizes())
+    return verifyGroups(lhs, rhs, out);
   WEFT_RETURN_IF_ERROR(verifyStrides(
       lhs, "lhs", {gemm.batch(), gemm.lhs_batch_stride()},
       {gemm.m(), gemm.lhs_m_stride()}, {gemm.k(), gemm.lhs_k_stride()}));

@@ -80,6 +80,92 @@ TEST_F(VerifyGemm, AccumulationReadsOut) {
 }
 
 //===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Four rows in two groups, each with a matrix.
+struct VerifyGroups : testing::Test {
+  VerifyGroups() {
+    lhs = entry.input("lhs", builder.type(DType::F32, {1, 4, 8}));
+    rhs = entry.input("rhs", builder.type(DType::F32, {2, 8, 2}));
+    sizes = entry.input("sizes", builder.type(DType::I32, {1, 2}));
+    out = entry.output("out", builder.type(DType::F32, {1, 4, 2}));
+    gemm = &entry.gemm(lhs, rhs, out, 4, 2, 8);
+    gemm->grouped = plan::GemmGroups::Rows;
+    gemm->group_sizes = sizes;
+    gemm->rhs_batch_stride = 16;
+  }
+  PlanBuilder builder{{{"data", 1}}};
+  EntryBuilder entry = builder.entry("e");
+  uint32_t lhs, rhs, sizes, out;
+  plan::GemmT *gemm;
+};
+
+TEST_F(VerifyGroups, Accepted) { EXPECT_EQ(verdict(builder), ""); }
+
+TEST_F(VerifyGroups, Kinds) {
+  gemm->grouped = plan::GemmGroups::None;
+  EXPECT_THAT(verdict(builder), HasSubstr("groups of kind 0 with sizes"));
+  gemm->grouped = plan::GemmGroups::Rows;
+  gemm->group_sizes = flatbuffers::nullopt;
+  EXPECT_THAT(verdict(builder), HasSubstr("groups of kind 1 without sizes"));
+  gemm->group_sizes = 17;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("group_sizes is buffer 17, but the entry has 4"));
+}
+
+TEST_F(VerifyGroups, Sizes) {
+  gemm->group_sizes = lhs;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("group_sizes has 32 elements of f32, must have as many "
+                        "of i32 for each of 1 batches"));
+  gemm->group_sizes = sizes;
+  gemm->batch = 3;
+  EXPECT_THAT(verdict(builder), HasSubstr("group_sizes has 2 elements of i32, "
+                                          "must have as many of i32 for each "
+                                          "of 3 batches"));
+}
+
+TEST_F(VerifyGroups, Matrices) {
+  gemm->rhs_batch_stride = 17;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("rhs reaches element 32 of buffer 1, which has 32"));
+  gemm->rhs_batch_stride = 16;
+  gemm->grouped = plan::GemmGroups::Sums;
+  EXPECT_THAT(verdict(builder), HasSubstr("out with strides 0, 2, 1 has "
+                                          "elements that overlap"));
+  gemm->grouped = plan::GemmGroups::Rows;
+  gemm->m = 1;
+  gemm->n = 4;
+  gemm->out_n_stride = 2;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("groups need an out_n_stride of 1, got 2"));
+}
+
+TEST_F(VerifyGroups, NothingElse) {
+  gemm->accumulate = true;
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("groups together with accumulate, an epilogue or "
+                        "precision tf32"));
+}
+
+TEST_F(VerifyGroups, Types) {
+  for (uint32_t i : {0, 1}) {
+    entry.table().inputs[i]->type->dtype = plan::DType::I32;
+    entry.table().buffers[i]->dtype = plan::DType::I32;
+  }
+  entry.table().outputs[0]->type->dtype = plan::DType::I32;
+  entry.table().buffers[out]->dtype = plan::DType::I32;
+  EXPECT_THAT(verdict(builder), HasSubstr("no GEMM of groups of i32 into i32"));
+}
+
+TEST_F(VerifyGroups, OnlyForCpus) {
+  builder.table.target->kind = "cuda";
+  EXPECT_THAT(verdict(builder),
+              HasSubstr("groups, which plans for \"cuda\" do not have"));
+}
+
+//===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//
 
