@@ -122,7 +122,7 @@ def reason(error):
     line = notes[0] if notes else re.sub(r"^.*?error: ", "", text.split("\n")[0])
     line = re.sub(r"^<string>:\d+:\d+ \(\S+\): ", "", line)
     # JAX lowers for a CPU here.
-    line = line.removesuffix('; lower with lowering_platforms=("cpu",)')
+    line = line.replace('lower with lowering_platforms=("cpu",) if it is one of a GPU, and otherwise ', "")
     return re.sub(r"custom_call: @\w+:", "custom_call:", re.sub(r"^\d+ times ", "", line))
 
 

@@ -170,9 +170,10 @@ static Values convertWhile(Conversion &c) {
       return nothing;
     std::optional<int64_t> goesOn = getSplatInteger(condition->front());
     if (!goesOn) {
-      c.unsupported("with a trip count that is not known at compile time; "
-                    "lax.scan and lax.fori_loop between constants are "
-                    "supported");
+      c.unsupported("with a condition that depends on computed values, where "
+                    "loops are unrolled; use lax.scan or lax.fori_loop between "
+                    "constants, with jnp.where for steps that are not to "
+                    "count");
       return nothing;
     }
     if (!*goesOn && iteration == 1)
@@ -263,6 +264,27 @@ static Values convertCase(Conversion &c) {
 // Calls of other programs
 //===----------------------------------------------------------------------===//
 
+/// What stands behind the name of a function that a program calls, and what may
+/// be done about it.
+static std::string describeCallee(StringRef name) {
+  if (name == "Sharding" || name == "SPMDFullToShardShape" ||
+      name == "SPMDShardToFullShape" || name.starts_with("xla.sdy."))
+    return "shardings without names of axes; lower again with JAX 0.8 or "
+           "later, and with jax_use_shardy_partitioner";
+  if (name.starts_with("lapack_") || name.starts_with("cusolver_"))
+    return "linear algebra, which a graph has no ops for; call it outside and "
+           "pass its results as arguments, or write it with matmuls, such as "
+           "Newton-Schulz iterations for inverses and roots";
+  if (name.contains("callback"))
+    return "a function of Python, which a plan cannot call; return what it "
+           "reads, and remove debugging output and checks";
+  if (name == "ApproxTopK" || name == "PartialReduce")
+    return "elements that are nearly the largest; use lax.top_k";
+  return "a function outside of the program; lower with "
+         "lowering_platforms=(\"cpu\",) if it is one of a GPU, and otherwise "
+         "call it outside and pass its results as arguments";
+}
+
 static Values convertCustomCall(Conversion &c) {
   auto target =
       dyn_cast_or_null<StringAttr>(c.getSource()->getAttr("call_target_name"));
@@ -276,15 +298,7 @@ static Values convertCustomCall(Conversion &c) {
         c.loc, "the memory that a value is to be placed in");
     return Values(c.getOperands());
   }
-  if (name == "Sharding" || name == "SPMDFullToShardShape" ||
-      name == "SPMDShardToFullShape" || name.starts_with("xla.sdy."))
-    c.unsupported("@" + name +
-                  ": shardings without names of axes; lower again with JAX 0.8 "
-                  "or later, and with jax_use_shardy_partitioner");
-  else
-    c.unsupported("@" + name +
-                  ": a function outside of the program; lower "
-                  "with lowering_platforms=(\"cpu\",)");
+  c.unsupported("@" + name + ": " + describeCallee(name));
   return {};
 }
 

@@ -6,7 +6,7 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 37 ops of the program
+// CHECK: error: cannot import 40 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.cholesky: not supported
 // CHECK: model.py:8:3: note: stablehlo.cholesky: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, other than argmax and argmin
@@ -16,9 +16,12 @@
 // CHECK: note: stablehlo.select_and_scatter: with windows that lack elements of the operand
 // CHECK: note: stablehlo.convolution: with a window that is turned around; reverse the kernel instead
 // CHECK: note: stablehlo.convolution: of integers
-// CHECK: note: stablehlo.while: with a trip count that is not known at compile time; lax.scan and lax.fori_loop between constants are supported
+// CHECK: note: stablehlo.while: with a condition that depends on computed values, where loops are unrolled; use lax.scan or lax.fori_loop between constants, with jnp.where for steps that are not to count
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
-// CHECK: note: stablehlo.custom_call: @lapack: a function outside of the program; lower with lowering_platforms=("cpu",)
+// CHECK: note: stablehlo.custom_call: @lapack_spotrf_ffi: linear algebra, which a graph has no ops for; call it outside and pass its results as arguments, or write it with matmuls, such as Newton-Schulz iterations for inverses and roots
+// CHECK: note: stablehlo.custom_call: @xla_ffi_python_cpu_callback: a function of Python, which a plan cannot call; return what it reads, and remove debugging output and checks
+// CHECK: note: stablehlo.custom_call: @ApproxTopK: elements that are nearly the largest; use lax.top_k
+// CHECK: note: stablehlo.custom_call: @other: a function outside of the program; lower with lowering_platforms=("cpu",) if it is one of a GPU, and otherwise call it outside and pass its results as arguments
 // CHECK: note: stablehlo.rng_bit_generator: random bits of the device; use jax.random with the default (threefry) keys
 // CHECK: note: sdy.manual_computation: programs for each device (shard_map); weft.from_jax imports the function that has them
 // CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
@@ -97,7 +100,10 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
     "stablehlo.return"(%a) : (tensor<i32>) -> ()
   }) : (tensor<i32>) -> tensor<i32>
   %9 = "stablehlo.custom_call"(%x) <{call_target_name = "Sharding"}> : (tensor<4xf32>) -> tensor<4xf32>
-  %10 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %10 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_spotrf_ffi"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %c0 = "stablehlo.custom_call"(%x) <{call_target_name = "xla_ffi_python_cpu_callback"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %c1 = "stablehlo.custom_call"(%x) <{call_target_name = "ApproxTopK"}> : (tensor<4xf32>) -> tensor<4xf32>
+  %c2 = "stablehlo.custom_call"(%x) <{call_target_name = "other"}> : (tensor<4xf32>) -> tensor<4xf32>
   %11 = "stablehlo.rng_bit_generator"(%i) : (tensor<4xi32>) -> tensor<4xi32>
   %12 = "sdy.manual_computation"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>
   %13 = "stablehlo.partition_id"() : () -> tensor<ui32>
