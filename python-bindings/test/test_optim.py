@@ -41,6 +41,11 @@ OPTIMIZERS = {
     "adam": lambda o: o.adam(1e-2),
     "adam, all options": lambda o: o.adam(o.linear_schedule(1e-2, 1e-3, 8, transition_begin=2), 0.8, 0.95, 1e-5,
                                           1e-6, nesterov=True),
+    "adafactor": lambda o: o.adafactor(0.1, min_dim_size_to_factor=2),
+    "adafactor, all options": lambda o: o.adafactor(
+        lambda count: 0.1 / (count + 1), 2, 0.7, 0, True, 0.5, 0.9, "float32", 0.01, 1e-20, True),
+    "adafactor, by elements": lambda o: o.adafactor(0.1, factored=False, clipping_threshold=None,
+                                                    multiply_by_parameter_scale=False),
     "adagrad": lambda o: o.adagrad(0.1),
     "adagrad, all options": lambda o: o.adagrad(0.1, initial_accumulator_value=0.0, eps=1e-5),
     "rmsprop": lambda o: o.rmsprop(1e-2),

@@ -16,6 +16,7 @@ parameters do, which is what rules and checkpoints go by.
 from .adamw import adamw
 from .chained import adagrad, adam, lamb, lars, lion, rmsprop
 from .clipping import clip, clip_by_block_rms, clip_by_global_norm, global_norm
+from .factored import adafactor, scale_by_factored_rms, scale_by_param_block_rms
 from .master import master_weights
 from .moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
 from .scaling import (
@@ -30,6 +31,7 @@ from .transform import Transform, apply_updates, chain
 
 __all__ = [
     "Transform",
+    "adafactor",
     "adagrad",
     "adam",
     "adamw",
@@ -56,8 +58,10 @@ __all__ = [
     "rmsprop",
     "scale",
     "scale_by_adam",
+    "scale_by_factored_rms",
     "scale_by_learning_rate",
     "scale_by_lion",
+    "scale_by_param_block_rms",
     "scale_by_rms",
     "scale_by_rss",
     "scale_by_schedule",

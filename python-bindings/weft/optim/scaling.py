@@ -91,13 +91,14 @@ def trace(decay: float, nesterov: bool = False, accumulator_dtype: Any = None) -
     return Transform("trace", lambda params: {"trace": zeros_like(params, accumulator_dtype)}, update)
 
 
-def ema(decay: float, debias: bool = True) -> Transform:
+def ema(decay: float, debias: bool = True, accumulator_dtype: Any = None) -> Transform:
     """The mean of gradients, in which past ones count for `decay`."""
     def update(grads: Any, state: dict, params: Any = None) -> tuple[Any, dict]:
         means, count = averaged(grads, state["ema"], decay), state["count"] + 1
-        return unbiased(means, decay, count) if debias else means, {"count": count, "ema": means}
+        kept = trees.map(lambda m: m if accumulator_dtype is None else m.astype(accumulator_dtype), means)
+        return unbiased(means, decay, count) if debias else means, {"count": count, "ema": kept}
 
-    return Transform("ema", lambda params: {"count": counter(), "ema": zeros_like(params)}, update)
+    return Transform("ema", lambda params: {"count": counter(), "ema": zeros_like(params, accumulator_dtype)}, update)
 
 
 def chosen_by(what: str, mask: Any, params: Any) -> Any:
