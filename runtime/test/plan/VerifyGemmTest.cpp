@@ -161,6 +161,7 @@ TEST_F(VerifyGroups, Types) {
 
 TEST_F(VerifyGroups, OnlyForCpus) {
   builder.table.target->kind = "cuda";
+  builder.table.target->processor = "sm_90";
   EXPECT_THAT(verdict(builder),
               HasSubstr("groups, which plans for \"cuda\" do not have"));
 }
