@@ -38,6 +38,7 @@ from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
 from .auto import Auto, AutoPlan, auto
 from .sweep import sweep
 from .verify import Verification, WrongValue, verify
+from .vmap import vmap
 
 __all__ = [
     "AbstractMesh",
@@ -122,6 +123,7 @@ __all__ = [
     "value_and_grad",
     "verify",
     "visualize",
+    "vmap",
     "with_sharding_constraint",
 ]
 

@@ -8,12 +8,14 @@ from typing import Any, Callable, Sequence
 
 from . import tree as trees
 from .constraint import compute_with, constrain
+from .eager import eager
 from .errors import listing
 from .tracing import ops
+from .tracing.batching import of_every_example, written
 from .tracing.graph import as_tracer, current_graph, in_graph
 from .tracing.locations import user_line
 from .tracing.outline import outline
-from .tracing.tracer import Tracer
+from .tracing.tracer import Batched, Tracer
 
 
 def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0,
@@ -25,12 +27,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0,
     passed on: `(value, aux), gradient`.
     """
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        graph = current_graph()
-        if graph.parent is None and graph.module.microbatches is not None:
-            from .microbatches import split_as_asked
-
-            return split_as_asked(value_and_grad(fun, argnums, has_aux), argnums, args, kwargs)
-        return _call(fun, argnums, has_aux, args, kwargs)
+        return _value_and_grad(fun, argnums, has_aux, args, kwargs)
 
     return functools.wraps(fun)(differentiated)
 
@@ -38,10 +35,20 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0,
 def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable:
     """As value_and_grad, the gradient alone; with `has_aux`, `gradient, aux`."""
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = _call(fun, argnums, has_aux, args, kwargs)
+        value, gradient = eager(_call)(fun, argnums, has_aux, args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return functools.wraps(fun)(differentiated)
+
+
+@eager
+def _value_and_grad(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tuple, kwargs: dict) -> Any:
+    graph = current_graph()
+    if graph.parent is None and graph.module.microbatches is not None:
+        from .microbatches import split_as_asked
+
+        return split_as_asked(value_and_grad(fun, argnums, has_aux), argnums, args, kwargs)
+    return _call(fun, argnums, has_aux, args, kwargs)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -75,7 +82,8 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
     positions = _positions(argnums, len(args))
     leaves, treedef = trees.flatten([args[i] for i in positions])
     one = isinstance(argnums, int)
-    variables = treedef.unflatten(_variable(leaf) for leaf in leaves)
+    # Under vmap, examples have gradients of their own, also by what they share.
+    variables = treedef.unflatten(of_every_example(_variable(leaf)) for leaf in leaves)
     # The tree that the tables of a layout are of.
     whole = trees.leaves(_used_as_laid_out(variables[0] if one else tuple(variables)))
     # What has no elements has no derivative but itself.
@@ -85,18 +93,24 @@ def _call(fun: Callable, argnums: int | Sequence[int], has_aux: bool, args: tupl
         others = iter(values)
         return treedef.unflatten(value if 0 in value.shape else next(others) for value in whole)
 
-    def of_variables(variables: list[Tracer]) -> tuple[Tracer, Any]:
+    def of_variables(variables: list[Tracer]) -> tuple[Tracer, Tracer | None, Any]:
+        """What is differentiated, the losses that it is the sum of if examples have their own, and the rest."""
         inside = list(args)
         for position, arg in zip(positions, with_empty(variables)):
             inside[position] = arg
-        return _split(fun(*inside, **kwargs), has_aux)
+        loss, aux = _split(fun(*inside, **kwargs), has_aux)
+        if not isinstance(loss, Batched):
+            return loss, None, aux
+        losses = written(loss)
+        return ops.reduce("sum", losses, range(len(losses.shape))), loss, aux
 
     current_graph().module.is_differentiated = True
     outlined = outline(fun, "loss", of_variables, operands)
     wrt = ", ".join(map(str, range(len(operands))))
-    (loss, aux), gradients = outlined.call("weft.value_and_grad", f" wrt = [{wrt}]", operands,
-                                              more=operands)
+    (total, loss, aux), gradients = outlined.call("weft.value_and_grad", f" wrt = [{wrt}]", operands,
+                                                  more=operands)
     gradients = with_empty(gradients)
+    loss = total if loss is None else loss
     value = (loss, aux) if has_aux else loss
     return value, laid_out(gradients[0] if one else tuple(gradients))
 

@@ -7,7 +7,7 @@ from typing import Any
 from . import tree as trees
 from .resolve import given_specs, resolve_constraints, resolve_shardings
 from .tracing.graph import as_tracer, current_graph
-from .tracing.tracer import Tracer
+from .tracing.tracer import Batched, Tracer
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -65,4 +65,6 @@ def _resolved(x: Any, shardings: Any, what: str) -> tuple[list[Tracer], Any, lis
 
 
 def _used_as(x: Tracer, sharding: Any) -> Tracer:
+    if isinstance(x, Batched):
+        return x.level.example(_used_as(x.whole, x.level.sharding_of_whole(sharding)))
     return Tracer(x.graph, x.name, x.shape, x.element, x.weak, x.splat, sharding)

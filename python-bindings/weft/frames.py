@@ -12,14 +12,19 @@ from types import CodeType, FrameType
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _COMPOSITES = (PACKAGE + "nn" + os.sep, PACKAGE + "random.py")
 _MODELS = PACKAGE + "models" + os.sep
+# What users call functions of tensors through.
+_WRAPPERS = PACKAGE + "eager.py"
 
-# For code of this package the name to show, "" for none; for other code None.
+# For code of this package the name to show, "" for none and "-" for that of what it calls; for other
+# code None.
 _names: dict[CodeType, str | None] = {}
 
 
 def _name_of(code: CodeType) -> str | None:
     if not code.co_filename.startswith(PACKAGE) or code.co_filename.startswith(_MODELS):
         return None
+    if code.co_filename == _WRAPPERS:
+        return "-"
     shown = code.co_filename.startswith(_COMPOSITES) and code.co_name[0] not in "_<"
     return code.co_name if shown else ""
 
@@ -35,7 +40,8 @@ def user_frame() -> tuple[FrameType | None, str]:
             inside = _names[code] = _name_of(code)
         if inside is None:
             break
-        name = inside
+        if inside != "-":
+            name = inside
         frame = frame.f_back
     return frame, name
 

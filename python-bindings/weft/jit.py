@@ -383,7 +383,9 @@ def _kind_of(leaf: Any) -> Hashable:
         return (leaf.shape, leaf.dtype) if leaf.dtype.isnative else (leaf.shape, leaf.dtype, False)
     if kind is Array:
         return leaf.shape, leaf.dtype
-    if kind is Tracer or not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+    if isinstance(leaf, Tracer):
+        return Tracer
+    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         return kind
     if typed_key_remedy(leaf):
         return kind  # which tracing refuses

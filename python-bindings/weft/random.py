@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .eager import make_eager as _make_eager
 from .lax.ops import erf_inv
 from .numpy import elementwise as el, reductions as red, shapes as sh
 from .tracing import elements, ops
@@ -268,3 +269,6 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int) ->
     factor = modulo(ops.full(1 << 16, span))
     factor = modulo(el.multiply(factor, factor))
     return el.add(low, modulo(_add(el.multiply(modulo(upper), factor), modulo(lower))))
+
+
+_make_eager(globals(), "key", "PRNGKey", "erf_inv", "as_tracer", "user_line")

@@ -12,7 +12,9 @@ from typing import Any, Callable
 
 from . import tree as trees
 from .constraint import constrain
-from .tracing.graph import as_tracer, current_graph, type_text
+from .eager import eager
+from .tracing import ops
+from .tracing.graph import as_tracer, current_graph
 from .tracing.outline import outline
 from .tracing.tracer import Tracer
 
@@ -57,7 +59,7 @@ def checkpoint(fun: Callable, *, policy: Policy | None = None) -> Callable:
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return _call(fun, policy or checkpoint_policies.nothing_saveable, args, kwargs)
+        return eager(_call)(fun, policy or checkpoint_policies.nothing_saveable, args, kwargs)
 
     return checkpointed
 
@@ -75,12 +77,8 @@ def checkpoint_name(x: Any, name: str) -> Any:
         x = constrain(x, spec, f'Layout activations "{name}"')
 
     def mark(leaf: Any) -> Tracer:
-        graph, value = current_graph(), as_tracer(leaf)
-        if value.splat is not None:
-            return value
-        return graph.add(f'weft.checkpoint_name {graph.use(value)} "{name}" : '
-                         f"{type_text(value.shape, value.element)}",
-                         value.shape, value.element, value.weak)
+        value = as_tracer(leaf)
+        return value if value.splat is not None else ops.unary("weft.checkpoint_name", value, f' "{name}"')
 
     return trees.map(mark, x)
 

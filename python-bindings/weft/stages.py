@@ -8,7 +8,8 @@ from typing import Any
 
 from . import tree as trees
 from .interop.jax_stages import boundary, is_jax
-from .tracing.graph import as_tracer, current_graph, type_text
+from .tracing import ops
+from .tracing.graph import as_tracer
 from .tracing.tracer import Tracer
 
 
@@ -27,11 +28,7 @@ def stage_boundary(x: Any) -> Any:
     def cut(leaf: Any) -> Any:
         if is_jax(leaf):
             return boundary()(leaf)
-        graph, value = current_graph(), as_tracer(leaf)
-        if value.splat is not None:
-            return value
-        return graph.add(f"weft.stage_boundary {graph.use(value)} : "
-                         f"{type_text(value.shape, value.element)}",
-                         value.shape, value.element, value.weak)
+        value = as_tracer(leaf)
+        return value if value.splat is not None else ops.unary("weft.stage_boundary", value)
 
     return trees.map(cut, x)

@@ -8,6 +8,7 @@ the number of steps.
 
 from ..autodiff import stop_gradient
 from ..constraint import with_sharding_constraint
+from ..eager import make_eager as _make_eager
 from ..numpy.elementwise import (
     abs, add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, cos,
     equal as eq, erf, exp, expm1, floor, greater as gt, greater_equal as ge,
@@ -27,6 +28,8 @@ from .ops import (
     pad, ragged_dot, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, rem, rev, select,
     slice, slice_in_dim, sort, sort_key_val, top_k)
 from .windows import reduce_window
+
+_make_eager(globals(), "conv_dimension_numbers", "stop_gradient", "with_sharding_constraint")
 
 
 def __getattr__(name: str):

@@ -7,6 +7,7 @@ An op that one of these is made of carries its name and the user's line.
 """
 
 from . import initializers
+from ..eager import make_eager as _make_eager
 from ..numpy.creation import one_hot
 from ..numpy.elementwise import tanh
 from ..numpy.reductions import logsumexp
@@ -21,6 +22,8 @@ from .norms import layer_norm, log_softmax, rms_norm, softmax, standardize
 from .pooling import avg_pool, max_pool, min_pool, pool
 from .rotary import rotary_angles, rotary_embedding
 from .routing import updated_router_bias
+
+_make_eager(globals())
 
 
 def __getattr__(name: str):

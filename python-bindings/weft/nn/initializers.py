@@ -7,6 +7,7 @@ import math
 from typing import Any, Callable, Sequence
 
 from .. import random
+from ..eager import eager
 from ..numpy import creation, elementwise as el
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
@@ -14,11 +15,13 @@ from ..tracing.tracer import Tracer
 Initializer = Callable[..., Tracer]
 
 
+@eager
 def zeros(key: Any, shape: Any, dtype: Any = float) -> Tracer:
     """Zeros, whatever the key."""
     return creation.zeros(shape, dtype)
 
 
+@eager
 def ones(key: Any, shape: Any, dtype: Any = float) -> Tracer:
     """Ones, whatever the key."""
     return creation.ones(shape, dtype)
@@ -26,22 +29,22 @@ def ones(key: Any, shape: Any, dtype: Any = float) -> Tracer:
 
 def constant(value: Any, dtype: Any = float) -> Initializer:
     """A number, whatever the key."""
-    return lambda key, shape, dtype=dtype: creation.full(shape, value, dtype)
+    return eager(lambda key, shape, dtype=dtype: creation.full(shape, value, dtype))
 
 
 def uniform(scale: Any = 1e-2, dtype: Any = float) -> Initializer:
     """Uniform in [0, scale)."""
-    return lambda key, shape, dtype=dtype: _times(random.uniform(key, shape, dtype), scale)
+    return eager(lambda key, shape, dtype=dtype: _times(random.uniform(key, shape, dtype), scale))
 
 
 def normal(stddev: Any = 1e-2, dtype: Any = float) -> Initializer:
     """Normal with mean 0."""
-    return lambda key, shape, dtype=dtype: _times(random.normal(key, shape, dtype), stddev)
+    return eager(lambda key, shape, dtype=dtype: _times(random.normal(key, shape, dtype), stddev))
 
 
 def truncated_normal(stddev: Any = 1e-2, dtype: Any = float, lower: float = -2.0, upper: float = 2.0) -> Initializer:
     """Normal, limited to (lower, upper), before it is multiplied by `stddev`."""
-    return lambda key, shape, dtype=dtype: _times(random.truncated_normal(key, lower, upper, shape, dtype), stddev)
+    return eager(lambda key, shape, dtype=dtype: _times(random.truncated_normal(key, lower, upper, shape, dtype), stddev))
 
 
 def _times(x: Tracer, scale: Any) -> Tracer:
@@ -73,6 +76,7 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int | 
                          f"{', '.join(_DISTRIBUTIONS)}, got {mode!r} and {distribution!r}")
     draw, deviation = _DISTRIBUTIONS[distribution]
 
+    @eager
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Tracer:
         fans = _fans(tuple(shape), in_axis, out_axis, batch_axis)
         variance = creation.asarray(scale / _MODES[mode](*fans), dtype)

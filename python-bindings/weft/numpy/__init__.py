@@ -14,6 +14,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from ..eager import make_eager as _make_eager
 from ..tracing.elements import bfloat16, element_type as _element_type
 from ..tracing.graph import as_tracer as _as_tracer
 from ..tracing.tracer import Tracer as ndarray
@@ -47,6 +48,7 @@ float16, float32, float64 = _np.float16, _np.float32, _np.float64
 floating, integer, inexact, number = _np.floating, _np.integer, _np.inexact, _np.number
 
 _attach()
+_make_eager(globals(), "array", "asarray", "broadcast_shapes")
 
 
 def dtype(name: _Any):

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..eager import eager
 from ..shape import check_unmasked
 from ..tracing import elements, ops
-from ..tracing.graph import as_tracer
+from ..tracing.graph import as_tracer, is_tracing, literal
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import elementwise as el
@@ -67,6 +68,8 @@ def _dtype_like(x: Any, dtype: Any) -> Any:
 
 def array(x: Any, dtype: Any = None) -> Tracer:
     """A tensor of a number, a NumPy array, or nested lists of numbers and tensors."""
+    if not is_tracing():
+        return _array_of_numbers(x, dtype)
     if isinstance(x, (list, tuple)):
         check_unmasked(x, user_line())
         x = sh.stack([array(part) for part in x]) if _has_tracer(x) else _weak_array(np.asarray(x))
@@ -77,6 +80,18 @@ def array(x: Any, dtype: Any = None) -> Tracer:
 
 
 asarray = array
+
+
+def _array_of_numbers(x: Any, dtype: Any) -> np.ndarray:
+    """Outside of a traced function: a NumPy array, of the type that the tensor would have."""
+    check_unmasked(x, user_line())
+    values = _weak_array(np.asarray(x))
+    element = elements.of_constant(values.dtype)
+    if element.kind == "i" and values.size:
+        for extreme in (values.min(), values.max()):
+            literal(extreme.item(), (), element)  # refuses what would wrap around
+    values = values.astype(element.numpy)
+    return values if dtype is None else np.asarray(eager(astype)(values, dtype))
 
 
 def _has_tracer(x: Any) -> bool:

@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from ..eager import eager
 from ..tracing.graph import as_tracer
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
@@ -12,6 +13,7 @@ from . import reductions as red
 from . import shapes as sh
 
 
+@eager
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:  # noqa: A002
     """The square root of the sum of squares; with `ord` 1 or infinity the sum or the
     maximum of absolute values of vectors."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import numpy as wnp
 from .. import tree as trees
-from ..tracing.graph import is_tracing
 from ..tracing.tracer import Tracer
 
 
@@ -80,14 +79,9 @@ def zeros_like(tree: Any, dtype: Any = None) -> Any:
 
 
 def full_like(tree: Any, value: float, dtype: Any = None) -> Any:
-    return trees.map(lambda leaf: _of_state(wnp.full_like(leaf, value, dtype=dtype)), tree)
+    return trees.map(lambda leaf: wnp.full_like(leaf, value, dtype=dtype), tree)
 
 
 def counter() -> Any:
     """Steps made so far: none."""
-    return _of_state(wnp.zeros((), wnp.int32))
-
-
-def _of_state(literal: Tracer) -> Any:
-    """A number as a part of a state: of a traced function, or else a NumPy array."""
-    return literal if is_tracing() else np.full(literal.shape, literal.splat, literal.dtype)
+    return wnp.zeros((), wnp.int32)

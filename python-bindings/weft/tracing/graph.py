@@ -18,7 +18,7 @@ from . import elements
 from .elements import ElementType
 from .errors import NoTraceError, UnexpectedTracerError
 from .locations import LocationTable, user_line
-from .tracer import Tracer
+from .tracer import Batched, Tracer
 
 MESH_SYMBOL = "mesh"
 
@@ -138,6 +138,8 @@ class Graph:
         """What an op of this graph calls the value where it is, whatever it is used as."""
         if value.graph is self:
             return value.name
+        if isinstance(value, Batched):
+            raise value.level.misused(value)
         if value.splat is not None:
             number = number_text(value.splat, value.element)
             return self.constant(f"dense<{number}>", value.shape, value.element)
@@ -152,6 +154,8 @@ class Graph:
 
     def constrain(self, value: Tracer, sharding: Any) -> Tracer:
         """Appends the value in a sharding, whatever it is used as."""
+        if isinstance(value, Batched):
+            return value.level.constrained(self, value, sharding)
         text = to_mlir(MESH_SYMBOL, sharding.mesh, sharding.spec, len(value.shape))
         result = self.add(
             f"weft.constraint {self.refer(value)} {text} : {type_text(value.shape, value.element)}",
@@ -230,9 +234,8 @@ def current_graph() -> Graph:
     graphs = _active.graphs
     if not graphs:
         raise NoTraceError(
-            f"{user_line()}: functions of weft.numpy, weft.nn and weft.random describe a program "
-            "and can only be called in a function given to weft.jit; to make arrays, jit a "
-            "function that returns them, or use numpy")
+            f"{user_line()}: what describes a program, as a sharding constraint, can only be called in a "
+            "function given to weft.jit")
     return graphs[-1]
 
 

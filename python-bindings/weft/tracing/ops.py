@@ -5,12 +5,16 @@
 What broadcasting, promotion and defaults mean is for weft.numpy to say. The only
 cleverness here is to emit nothing for an op that does nothing, and to make a
 literal of an op that moves the elements of one.
+
+Under weft.vmap an op is one on the tensors of all examples: what stands before it
+in `batched` gives their result, with the examples first.
 """
 
 import math
 from typing import Any, Sequence
 
 from . import elements
+from .batching import Level, batched, elementwise, shifted, to_front
 from .elements import ElementType
 from .graph import current_graph, literal, number_text, type_text
 from .locations import user_line
@@ -32,16 +36,19 @@ def _list(numbers: Sequence[int]) -> str:
 # ===----------------------------------------------------------------------===
 
 
-def unary(op: str, x: Tracer) -> Tracer:
+@elementwise
+def unary(op: str, x: Tracer, attributes: str = "") -> Tracer:
     graph = current_graph()
-    return graph.add(f"{op} {graph.use(x)} : {_type(x)}", x.shape, x.element, x.weak)
+    return graph.add(f"{op} {graph.use(x)}{attributes} : {_type(x)}", x.shape, x.element, x.weak)
 
 
+@elementwise
 def binary(op: str, x: Tracer, y: Tracer, weak: bool = False) -> Tracer:
     graph = current_graph()
     return graph.add(f"{op} {graph.use(x)}, {graph.use(y)} : {_type(x)}", x.shape, x.element, weak)
 
 
+@elementwise
 def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
     """`predicate` is one of arith.cmpf or arith.cmpi."""
     graph = current_graph()
@@ -50,6 +57,7 @@ def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
                      x.shape, elements.BOOL)
 
 
+@elementwise
 def select(condition: Tracer, x: Tracer, y: Tracer, weak: bool = False) -> Tracer:
     graph = current_graph()
     return graph.add(
@@ -57,6 +65,7 @@ def select(condition: Tracer, x: Tracer, y: Tracer, weak: bool = False) -> Trace
         f"{_type(condition)}, {_type(x)}", x.shape, x.element, weak)
 
 
+@elementwise
 def clamp(low: Tracer, x: Tracer, high: Tracer) -> Tracer:
     """Floats limited to [low, high]."""
     graph = current_graph()
@@ -65,6 +74,7 @@ def clamp(low: Tracer, x: Tracer, high: Tracer) -> Tracer:
         x.shape, x.element, x.weak)
 
 
+@elementwise
 def _cast(op: str, x: Tracer, element: ElementType) -> Tracer:
     graph = current_graph()
     result = type_text(x.shape, element)
@@ -75,6 +85,7 @@ def bitcast(x: Tracer, element: ElementType) -> Tracer:
     return _cast("arith.bitcast", x, element)
 
 
+@elementwise
 def convert(x: Tracer, element: ElementType, weak: bool = False) -> Tracer:
     """The numbers of x in another type; anything but zero is true."""
     source = x.element
@@ -167,12 +178,14 @@ def _reshaped(x: Tracer, shape: Shape, op: str, attributes: str = "") -> Tracer:
                      f"{type_text(shape, x.element)}", shape, x.element, x.weak)
 
 
+@batched(lambda v, x, shape: reshape(v.whole(x), (v.size, *shape)))
 def reshape(x: Tracer, shape: Shape) -> Tracer:
     if shape == x.shape:
         return x
     return _reshaped(x, shape, "weft.reshape")
 
 
+@batched(lambda v, x, shape, dims: broadcast_in_dim(v.whole(x), (v.size, *shape), [0, *shifted(dims)]))
 def broadcast_in_dim(x: Tracer, shape: Shape, dims: Sequence[int]) -> Tracer:
     """Dimension i of x becomes dims[i] of the result; one of size 1 is repeated."""
     if shape == x.shape:
@@ -180,6 +193,7 @@ def broadcast_in_dim(x: Tracer, shape: Shape, dims: Sequence[int]) -> Tracer:
     return _reshaped(x, shape, "weft.broadcast", f" dims = {_list(dims)}")
 
 
+@batched(lambda v, x, permutation: transpose(v.whole(x), [0, *shifted(permutation)]))
 def transpose(x: Tracer, permutation: Sequence[int]) -> Tracer:
     if list(permutation) == list(range(len(x.shape))):
         return x
@@ -187,6 +201,8 @@ def transpose(x: Tracer, permutation: Sequence[int]) -> Tracer:
     return _reshaped(x, shape, "weft.transpose", f" dims = {_list(permutation)}")
 
 
+@batched(lambda v, x, starts, limits, strides: slice_in_dims(
+    v.whole(x), [0, *starts], [v.size, *limits], [1, *strides]))
 def slice_in_dims(x: Tracer, starts: Sequence[int], limits: Sequence[int],
                   strides: Sequence[int]) -> Tracer:
     shape = tuple(-((start - limit) // stride)
@@ -197,6 +213,7 @@ def slice_in_dims(x: Tracer, starts: Sequence[int], limits: Sequence[int],
                                              f"strides = {_list(strides)}")
 
 
+@batched(lambda v, x, dim: reverse(v.whole(x), dim + 1))
 def reverse(x: Tracer, dim: int) -> Tracer:
     """The elements of a dimension from the last to the first."""
     size = x.shape[dim]
@@ -209,6 +226,7 @@ def reverse(x: Tracer, dim: int) -> Tracer:
         f"({_type(x)}) -> {_type(x)}", x.shape, x.element, x.weak)
 
 
+@batched(lambda v, parts, dim: concatenate([v.spread(part) for part in parts], dim + 1))
 def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
     first = parts[0]
     size = sum(part.shape[dim] for part in parts)
@@ -224,6 +242,8 @@ def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
                      f"{type_text(shape, first.element)}", shape, first.element)
 
 
+@batched(lambda v, x, value, low, high, interior: pad(
+    v.whole(x), value, [0, *low], [0, *high], [0, *interior]))
 def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
         interior: Sequence[int]) -> Tracer:
     """Puts `value` around the elements and between them; amounts are not negative."""
@@ -247,6 +267,7 @@ def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
 # ===----------------------------------------------------------------------===
 
 
+@batched(lambda v, kind, x, dims: reduce(kind, v.whole(x), shifted(dims)))
 def reduce(kind: str, x: Tracer, dims: Sequence[int]) -> Tracer:
     """`kind` is sum, max or min."""
     if not dims:
@@ -267,6 +288,21 @@ def _pairs(name: str, lhs: Sequence[int], rhs: Sequence[int]) -> str:
     return f" {name} = {_list(lhs)} x {_list(rhs)}" if lhs else ""
 
 
+def _dots(v: Level, x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
+          element: ElementType) -> Tracer:
+    """Examples of one operand only are a dimension of it like others, so that they share a matmul."""
+    (cx, cy), (bx, by) = contracting, batching
+    if v.has(x) and v.has(y):
+        return dot_general(v.whole(x), v.whole(y), (shifted(cx), shifted(cy)),
+                           ([0, *shifted(bx)], [0, *shifted(by)]), element)
+    if v.has(x):
+        first, cx, bx = len(bx), shifted(cx), shifted(bx)
+    else:
+        first, cy, by = len(x.shape) - len(cx), shifted(cy), shifted(by)
+    return to_front(dot_general(v.whole(x), v.whole(y), (cx, cy), (bx, by), element), first)
+
+
+@batched(_dots)
 def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
                 element: ElementType) -> Tracer:
     """`contracting` and `batching` are pairs of lists of dimensions."""
@@ -284,6 +320,27 @@ def dot_general(x: Tracer, y: Tracer, contracting: tuple, batching: tuple,
         f"{type_text(shape, element)}", shape, element, x.weak and y.weak)
 
 
+def _merged(x: Tracer) -> Tracer:
+    """The first two dimensions as one."""
+    return reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def _grouped_dots(v: Level, x: Tracer, y: Tracer, sizes: Tracer) -> Tracer:
+    """Examples are batches; those with matrices of their own have as many groups more, of no rows
+    in the batches of others."""
+    rows, counts = v.spread(x), v.spread(sizes)
+    if v.has(y):
+        shape = (v.size, sizes.shape[0], v.size, sizes.shape[1])
+        own = compare("eq", *(iota(shape, elements.INT32, dim) for dim in (0, 2)))
+        counts = broadcast_in_dim(counts, shape, [0, 1, 3])
+        counts = reshape(select(own, counts, zeros_like(counts)),
+                         (*shape[:2], shape[2] * shape[3]))
+        y = _merged(v.whole(y))
+    result = grouped_dot(_merged(rows), y, _merged(counts))
+    return reshape(result, (*rows.shape[:2], *result.shape[1:]))
+
+
+@batched(_grouped_dots)
 def grouped_dot(x: Tracer, y: Tracer, sizes: Tracer) -> Tracer:
     """Rows [batch, rows, k] in groups of sizes [batch, groups], each times its matrix of
     [groups, k, n]; 0 for rows behind the last group."""
@@ -296,6 +353,12 @@ def grouped_dot(x: Tracer, y: Tracer, sizes: Tracer) -> Tracer:
         f"({_type(x)}, {_type(y)}, {_type(sizes)}) -> {type_text(shape, x.element)}", shape, x.element)
 
 
+def _attentions(v: Level, query: Tracer, key: Tracer, value: Tracer, causal: bool, scale: float) -> Tracer:
+    merged = attention(*(_merged(v.spread(x)) for x in (query, key, value)), causal, scale)
+    return reshape(merged, (v.size, *query.shape))
+
+
+@batched(_attentions)
 def attention(query: Tracer, key: Tracer, value: Tracer, causal: bool, scale: float) -> Tracer:
     """[batch, time, heads, size] of one type; keys and values may have fewer heads."""
     from .graph import number_text
@@ -309,6 +372,16 @@ def attention(query: Tracer, key: Tracer, value: Tracer, causal: bool, scale: fl
         [query, Tracer(None, None, query.shape[:3], wide)])[0]
 
 
+def _gathers(v: Level, x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> Tracer:
+    of_x, of_indices = batching
+    if not v.has(x):
+        return to_front(gather(x, v.whole(indices), dim, (of_x, shifted(of_indices))), dim)
+    if not v.has(indices):
+        return gather(v.whole(x), indices, dim + 1, (shifted(of_x), of_indices))
+    return gather(v.whole(x), v.whole(indices), dim + 1, ([0, *shifted(of_x)], [0, *shifted(of_indices)]))
+
+
+@batched(_gathers)
 def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> Tracer:
     """Elements of x along `dim`; indices outside are clamped. The dimensions of the
     indices that are not batching take the place of `dim`."""
@@ -324,6 +397,7 @@ def gather(x: Tracer, indices: Tracer, dim: int, batching: tuple = ((), ())) -> 
         f"{type_text(shape, x.element)}", shape, x.element, x.weak)
 
 
+@batched(lambda v, x, dim, descending, count=None: argsort(v.whole(x), dim + 1, descending, count))
 def argsort(x: Tracer, dim: int, descending: bool, count: int | None = None) -> Tracer:
     """The indices that sort x along `dim`, or the first `count` of them; equal elements keep their order."""
     shape = x.shape[:dim] + (x.shape[dim] if count is None else count,) + x.shape[dim + 1:]
@@ -333,6 +407,9 @@ def argsort(x: Tracer, dim: int, descending: bool, count: int | None = None) -> 
         f"{type_text(shape, elements.INT32)}", shape, elements.INT32)
 
 
+@batched(lambda v, updates, indices, dim, shape, batching=((), ()): scatter_add(
+    v.spread(updates), v.spread(indices), dim + 1, (v.size, *shape),
+    ([0, *shifted(batching[0])], [0, *shifted(batching[1])])))
 def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
                 batching: tuple = ((), ())) -> Tracer:
     """Zeros of this shape plus each update at its index: the transpose of gather."""
@@ -350,6 +427,7 @@ def scatter_add(updates: Tracer, indices: Tracer, dim: int, shape: Shape,
 # ===----------------------------------------------------------------------===
 
 
+@batched(lambda v, op, x, dims: along(op, v.whole(x), shifted(dims)))
 def along(op: str, x: Tracer, dims: Sequence[int]) -> Tracer:
     """`op` is weft.softmax or weft.log_softmax."""
     graph = current_graph()
@@ -357,6 +435,21 @@ def along(op: str, x: Tracer, dims: Sequence[int]) -> Tracer:
                      x.shape, x.element, x.weak)
 
 
+def _norms(v: Level, op: str, x: Tracer, scale: Tracer | None, bias: Tracer | None, dims: Sequence[int],
+           epsilon: float) -> Tracer:
+    """A scale and a bias that examples have of their own are multiplied and added behind it."""
+    x, dims = v.spread(x), shifted(sorted(dims))
+    if not v.has(scale) and not v.has(bias):
+        return norm(op, x, scale, bias, dims, epsilon)
+    result = norm(op, x, None, None, dims, epsilon)
+    for then, value in (("arith.mulf", scale), ("arith.addf", bias)):
+        if value is not None:
+            value = broadcast_in_dim(v.whole(value), x.shape, [0, *dims] if v.has(value) else dims)
+            result = binary(then, result, value)
+    return result
+
+
+@batched(_norms)
 def norm(op: str, x: Tracer, scale: Tracer | None, bias: Tracer | None, dims: Sequence[int],
          epsilon: float) -> Tracer:
     """`op` is weft.layer_norm, or weft.rms_norm, which has no bias. Scale and bias have the
@@ -371,6 +464,7 @@ def norm(op: str, x: Tracer, scale: Tracer | None, bias: Tracer | None, dims: Se
         f"{_type(x)}{types}", x.shape, x.element, x.weak)
 
 
+@batched(lambda v, logits, labels, dim: cross_entropy(v.spread(logits), v.spread(labels), dim + 1))
 def cross_entropy(logits: Tracer, labels: Tracer, dim: int) -> Tracer:
     graph = current_graph()
     return graph.add(

@@ -8,6 +8,7 @@ import re
 from typing import Any, Callable, Sequence
 
 from .. import tree as trees
+from .batching import in_place_of, written
 from .graph import Graph, current_graph, type_text
 from .tracer import Tracer
 
@@ -38,13 +39,14 @@ class Outlined:
         passed = [leaf for leaf in self.leaves if _is_passed(leaf)]
         if not passed and not more:
             return self.treedef.unflatten(self.leaves), []
-        every = [*operands, *self.captured]
+        every = [*map(written, operands), *self.captured]
         names = ", ".join(graph.refer(value) for value in every)
         types = ", ".join(_type(value) for value in every)
-        out = ", ".join(_type(value) for value in [*passed, *more])
-        values = graph.add_multiple(
-            f"{op} @{self.symbol}({names}){attributes} : ({types}) -> ({out})", [*passed, *more])
-        rest = iter(values)
+        results = [*passed, *more]
+        made = [*map(written, results)]
+        out = ", ".join(_type(value) for value in made)
+        values = graph.add_multiple(f"{op} @{self.symbol}({names}){attributes} : ({types}) -> ({out})", made)
+        rest = iter([in_place_of(like, value) for like, value in zip(results, values)])
         return self.treedef.unflatten(
             [next(rest) if _is_passed(leaf) else leaf for leaf in self.leaves]), list(rest)
 
@@ -63,10 +65,11 @@ def outline(fn: Callable, otherwise: str, body: Callable, operands: Sequence[Tra
     function that is named after `fn`. Values of the caller become further arguments."""
     outer = current_graph()
     with Graph(outer.module, outer) as inner:
-        arguments = [inner.argument(v.shape, v.element, v.weak, v.used_as) for v in operands]
+        arguments = [in_place_of(v, inner.argument(w.shape, w.element, w.weak, w.used_as))
+                     for v, w in zip(operands, map(written, operands))]
         leaves, treedef = trees.flatten(body(arguments))
         symbol = outer.module.symbol(symbol_of(fn, otherwise))
-        text = inner.finish(symbol, [leaf for leaf in leaves if _is_passed(leaf)],
+        text = inner.finish(symbol, [written(leaf) for leaf in leaves if _is_passed(leaf)],
                             outer.module.locations.here())
     outer.module.functions.append(text)
     return Outlined(symbol, inner.captured, leaves, treedef)

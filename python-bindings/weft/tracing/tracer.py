@@ -109,3 +109,14 @@ class Tracer:
 
     def tolist(self) -> Any:
         self._refuse("tolist()", "return the tensor from the function and look at the result")
+
+
+class Batched(Tracer):
+    """A tensor of each example of a weft.vmap: `whole` has those of all examples along its first
+    dimension. No op takes it; batching.py says what becomes of the whole."""
+
+    __slots__ = ("whole", "level")
+
+    def __init__(self, whole: Tracer, level: Any):
+        super().__init__(None, None, whole.shape[1:], whole.element, whole.weak)
+        self.whole, self.level = whole, level

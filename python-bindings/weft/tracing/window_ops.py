@@ -4,9 +4,10 @@
 
 import dataclasses
 
+from .batching import Level, batched, to_front
 from .elements import ElementType
 from .graph import current_graph, type_text
-from .ops import _list, _type
+from .ops import _list, _type, reshape, transpose
 from .tracer import Tracer
 
 
@@ -33,6 +34,33 @@ class Window:
                 lhs, rhs, self.strides, self.low, self.high, self.lhs_dilation, self.rhs_dilation))
 
 
+def _beside_features(x: Tracer, groups: int) -> Tracer:
+    """Examples, which come first, as further features of each of so many groups of them."""
+    rank, features = len(x.shape), x.shape[-1]
+    x = transpose(reshape(x, (*x.shape[:-1], groups, features // groups)),
+                  [*range(1, rank - 1), rank - 1, 0, rank])
+    return reshape(x, (*x.shape[:-3], x.shape[-3] * x.shape[-2] * x.shape[-1]))
+
+
+def _convolutions(v: Level, x: Tracer, w: Tracer, window: Window, groups: int, element: ElementType) -> Tracer:
+    """Examples of images are images of one batch; those of kernels have features or, if both are
+    examples, groups of their own."""
+    if not v.has(w):
+        x = v.whole(x)
+        y = convolution(reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])), w, window, groups, element)
+        return reshape(y, (*x.shape[:2], *y.shape[1:]))
+    if v.has(x):  # the groups of an example follow one another
+        x, w = _beside_features(v.whole(x), 1), _beside_features(v.whole(w), 1)
+        y = convolution(x, w, window, groups * v.size, element)
+        return to_front(reshape(y, (*y.shape[:-1], v.size, y.shape[-1] // v.size)), len(y.shape) - 1)
+    y = convolution(x, _beside_features(v.whole(w), groups), window, groups, element)
+    each = y.shape[-1] // v.size
+    y = reshape(y, (*y.shape[:-1], groups, v.size, each // groups))
+    y = to_front(y, len(y.shape) - 2)
+    return reshape(y, (*y.shape[:-2], each))
+
+
+@batched(_convolutions)
 def convolution(x: Tracer, w: Tracer, window: Window, groups: int, element: ElementType) -> Tracer:
     """x: [batch, spatial.., features], w: [spatial.., features of a group, result's features]."""
     shape = (x.shape[0], *window.counts(x.shape[1:-1], w.shape[:-2]), w.shape[-1])
@@ -43,6 +71,8 @@ def convolution(x: Tracer, w: Tracer, window: Window, groups: int, element: Elem
         f"({_type(x)}, {_type(w)}) -> {type_text(shape, element)}", shape, element, x.weak and w.weak)
 
 
+@batched(lambda v, kind, x, dim, size, stride, dilation: reduce_window(
+    kind, v.whole(x), dim + 1, size, stride, dilation))
 def reduce_window(kind: str, x: Tracer, dim: int, size: int, stride: int, dilation: int) -> Tracer:
     """`kind` is sum, max or min."""
     if size == stride == 1:
