@@ -63,10 +63,17 @@ static Value convertScatter(Conversion &c) {
   if (!c.hasOperands(3) || c.hasFailed())
     return {};
   std::optional<Reducer> reducer = matchReducer(c.getSource());
-  if (!reducer && !replaces(c.getSource()))
-    return c.unsupported("with another function than set, add, multiply, "
-                         "maximum, minimum, and, or, xor");
+  bool isDifference = subtracts(c.getSource());
+  if (!reducer && !isDifference && !replaces(c.getSource()))
+    return c.unsupported("with another function than set, add, subtract, "
+                         "multiply, maximum, minimum, and, or, xor");
   Value table = c.operand(0), updates = c.operand(2);
+  if (isDifference) {
+    reducer = Reducer::Add;
+    updates = isa<FloatType>(c.element())
+                  ? c.make<arith::NegFOp>(updates)
+                  : c.make<arith::SubIOp>(c.splatLike(updates, 0), updates);
+  }
   std::optional<Indexing> indexing =
       Indexing::analyse(c, *dims, typeOf(table), c.operand(1),
                         windowSizesOf(*dims, typeOf(table), typeOf(updates)),

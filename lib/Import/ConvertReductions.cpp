@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attributes.h"
 #include "Converters.h"
 #include "Reducer.h"
 #include "Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
@@ -19,10 +21,52 @@ using namespace weft;
 using namespace weft::stablehlo;
 using sharding::Reduction;
 
+/// The operands of the op of this name that makes a value; none of another op.
+static Values operandsOf(Value value, StringRef name) {
+  Operation *op = value.getDefiningOp();
+  bool isIt = op && op->getName().getStringRef() == "stablehlo." + name.str();
+  return isIt ? Values(op->getOperands()) : Values();
+}
+
+/// select(d != d, a + b, max(a, b) + log1p(exp(-abs(d)))) with d = a - b, as of
+/// jnp.logaddexp.
+static bool isLogAddExp(Block &block) {
+  Value a = block.getArgument(0), b = block.getArgument(1);
+  auto isOfBoth = [&](Value value, StringRef name) {
+    Values operands = operandsOf(value, name);
+    return operands.size() == 2 && operands[0] == a && operands[1] == b;
+  };
+  Operation &last = block.back();
+  if (last.getName().getStringRef() != "stablehlo.return" ||
+      last.getNumOperands() != 1)
+    return false;
+  Values choice = operandsOf(last.getOperand(0), "select");
+  if (choice.size() != 3 || !isOfBoth(choice[1], "add"))
+    return false;
+  Values isNan = operandsOf(choice[0], "compare");
+  Values sum = operandsOf(choice[2], "add");
+  if (isNan.size() != 2 || isNan[0] != isNan[1] ||
+      !isOfBoth(isNan[0], "subtract") || sum.size() != 2 ||
+      !isOfBoth(sum[0], "maximum") ||
+      readEnum(choice[0].getDefiningOp()->getAttr("comparison_direction"),
+               "comparison_direction") != "NE")
+    return false;
+  Value value = sum[1];
+  for (StringRef name : {"log_plus_one", "exponential", "negate", "abs"}) {
+    Values operands = operandsOf(value, name);
+    if (operands.size() != 1)
+      return false;
+    value = operands[0];
+  }
+  return value == isNan[0];
+}
+
 std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
   if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
     return std::nullopt;
   Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() == 2 && isLogAddExp(block))
+    return Reducer::LogAddExp;
   if (block.getNumArguments() != 2 || block.getOperations().size() != 2)
     return std::nullopt;
   Operation &combine = block.front(), &last = block.back();
@@ -46,6 +90,18 @@ std::optional<Reducer> weft::stablehlo::matchReducer(Operation *op) {
       .Default(std::nullopt);
 }
 
+bool weft::stablehlo::subtracts(Operation *op) {
+  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
+    return false;
+  Block &block = op->getRegion(0).front();
+  Operation &last = block.back();
+  if (block.getNumArguments() != 2 || last.getNumOperands() != 1)
+    return false;
+  Values operands = operandsOf(last.getOperand(0), "subtract");
+  return operands.size() == 2 && operands[0] == block.getArgument(0) &&
+         operands[1] == block.getArgument(1);
+}
+
 bool weft::stablehlo::replaces(Operation *op) {
   if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
     return false;
@@ -59,6 +115,19 @@ bool weft::stablehlo::replaces(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Combination of two values
 //===----------------------------------------------------------------------===//
+
+/// Of infinities their sum.
+static Value logAddExp(Conversion &c, Value x, Value y) {
+  Value difference = c.make<arith::SubFOp>(x, y);
+  Value distance = c.make<math::AbsFOp>(difference);
+  Value term = c.make<math::Log1pOp>(
+      c.make<math::ExpOp>(c.make<arith::NegFOp>(distance)));
+  Value isNan =
+      c.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, difference, difference);
+  return c.make<arith::SelectOp>(
+      isNan, c.make<arith::AddFOp>(x, y),
+      c.make<arith::AddFOp>(c.make<arith::MaximumFOp>(x, y), term));
+}
 
 Value weft::stablehlo::combine(Conversion &c, Reducer reducer, Value x,
                                Value y) {
@@ -89,6 +158,8 @@ Value weft::stablehlo::combine(Conversion &c, Reducer reducer, Value x,
     return c.make<arith::OrIOp>(x, y);
   case Reducer::Xor:
     return c.make<arith::XOrIOp>(x, y);
+  case Reducer::LogAddExp:
+    return logAddExp(c, x, y);
   }
   llvm_unreachable("all reducers are covered");
 }
@@ -99,8 +170,8 @@ bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
   if (isa_and_nonnull<FloatAttr>(attr))
     return isFloat(attr, reducer == Reducer::Add        ? 0.0
                          : reducer == Reducer::Multiply ? 1.0
-                         : reducer == Reducer::Max      ? -infinity
-                                                        : infinity);
+                         : reducer == Reducer::Min      ? infinity
+                                                        : -infinity);
   auto integer = dyn_cast_or_null<IntegerAttr>(attr);
   if (!integer)
     return false;
@@ -119,6 +190,8 @@ bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
     return isUnsigned ? value.isZero() : value.isMinSignedValue();
   case Reducer::Min:
     return isUnsigned ? value.isAllOnes() : value.isMaxSignedValue();
+  case Reducer::LogAddExp:
+    return false;
   }
   llvm_unreachable("all reducers are covered");
 }
@@ -204,7 +277,8 @@ static Value reduceAny(Conversion &c, Reducer reducer, Value x,
   bool isInGraph = element.isInteger(1)
                        ? reducer != Reducer::Xor
                        : !isBitwise && reducer != Reducer::Xor &&
-                             reducer != Reducer::Multiply;
+                             reducer != Reducer::Multiply &&
+                             reducer != Reducer::LogAddExp;
   if (isInGraph)
     return reduce(c, reducer, x, dims);
   if (isa<FloatType>(element))

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Reductions and scatters say with a region how two values become one. Regions
-// of a single op that every reduction of a graph has are known by name.
+// of a single op are known by its name, and that of log(exp(x) + exp(y)) by the
+// ops that JAX makes of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +20,13 @@
 
 namespace weft::stablehlo {
 
-enum class Reducer { Add, Multiply, Max, Min, And, Or, Xor };
+enum class Reducer { Add, Multiply, Max, Min, And, Or, Xor, LogAddExp };
 
 /// The reducer that the only region of `op` is; none if it is another function.
 std::optional<Reducer> matchReducer(mlir::Operation *op);
+
+/// Whether the only region of `op` subtracts its second argument.
+bool subtracts(mlir::Operation *op);
 
 /// Whether the only region of `op` gives its second argument back: a scatter
 /// that replaces.

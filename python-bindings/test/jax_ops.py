@@ -32,7 +32,7 @@ FORWARD = {
     "sort": lambda x, y, i: (jnp.sort(x), jnp.sort(x, 0), jnp.sort(x, descending=True), jnp.sort(i.astype("uint8")),
                              jnp.sort(x.astype("bfloat16"), 1), jnp.sort(x > 0, 1)),
     "argsort": lambda x, y, i: (jnp.argsort(x), jnp.argsort(i, 0), jnp.argsort(i, descending=True, stable=True)),
-    # By the network: of a size that is no power of two, with equal elements.
+    # By the instruction of CPUs, with equal elements.
     "long sort": lambda x, y, i: jnp.argsort(i.ravel()[:40]),
     "sort of several": lambda x, y, i: (lax.sort((i, y), num_keys=1), lax.sort((i, i % 3, x), num_keys=2),
                                         jnp.lexsort((i[0], i[1]))),
@@ -60,6 +60,10 @@ FORWARD = {
     "special functions": lambda x, y, i: [f(jnp.concatenate([y, x[:3], 10 * x[4:]])) for f in (
         jax.scipy.special.gammaln, jax.scipy.special.digamma, jax.scipy.special.i1, jax.scipy.special.i1e)],
     "nextafter": lambda x, y, i: (jnp.nextafter(x, y), jnp.nextafter(x, -y), jnp.nextafter(y, x)),
+    "cumlogsumexp": lambda x, y, i: (lax.cumlogsumexp(x, 1), lax.cumlogsumexp(jnp.where(x > 0, 90 * x, -jnp.inf), 0, reverse=True),
+                                     lax.cumlogsumexp(y.astype("bfloat16"), 0)),
+    "subtract": lambda x, y, i: (y.at[i[0]].subtract(x), i.at[i[0], i[1]].subtract(i[2]), lax.scatter_sub(
+        y, i[:3, :1], x[:3], lax.ScatterDimensionNumbers((1,), (0,), (0,)))),
     "parity": lambda x, y, i: lax.reduce(x > 0, False, lax.bitwise_xor, (0,)),
 }
 # The sum of what they return is differentiated with respect to y.
@@ -68,6 +72,7 @@ DIFFERENTIABLE = {
     "sort": lambda x, y, i: (jnp.sort(y), jnp.sort(y, 0), lax.sort((i, y), num_keys=2)[1]),
     "top_k": lambda x, y, i: lax.top_k(y, 3)[0],
     "median": lambda x, y, i: jnp.median(y, 1),
+    "cumlogsumexp": lambda x, y, i: lax.cumlogsumexp(y, 1),
     "set": lambda x, y, i: (y.at[i[0]].set(2), jnp.ones((8, 8)).at[i[0], :].set(y)),
     "scatter": lambda x, y, i: (y.at[jnp.array([3, 1])].multiply(y[:2], unique_indices=True), y.at[i[0]].max(y[::-1] + 0.1)),
     "special functions": lambda x, y, i: (jax.scipy.special.gammaln(y), jax.scipy.special.i0e(y)),
