@@ -84,7 +84,7 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinPaddings());
   // After derivatives, which are those of the whole; before propagation: the
   // parts can be split in more ways.
-  pm.addPass(createDecompose());
+  pm.addPass(createDecompose({/*keepCpuInstructions=*/!options.cuda}));
   // After derivatives as well: the gradient of attention is an op of its own.
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));

@@ -11,6 +11,7 @@
 #include "weft/Codegen/CpuTarget.h"
 #include "weft/Cost/GpuLimits.h"
 #include "weft/IR/GroupedOps.h"
+#include "weft/IR/OrderOps.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -55,7 +56,8 @@ static LogicalResult checkForCuda(func::FuncOp function, const TargetUse &use) {
       valid &= succeeded(checkProduct(product));
     if (auto gemm = dyn_cast<GemmOp>(op))
       valid &= succeeded(checkProduct(gemm));
-    if (isa<GroupedDotOp, GroupedOuterOp>(op) && !use.expandsAttention) {
+    if (isa<GroupedDotOp, GroupedOuterOp, ArgsortOp>(op) &&
+        !use.expandsAttention) {
       op->emitOpError("has no instruction on CUDA devices; compile the graph, "
                       "in which other ops take its place");
       valid = false;

@@ -66,6 +66,35 @@ LogicalResult ArgsortOp::verify() {
   return success();
 }
 
+/// Elements stay together along the dimension that is sorted.
+sharding::ShardingRule ArgsortOp::getShardingRule() {
+  using sharding::FactorKind;
+  sharding::ShardingRule rule;
+  sharding::TensorFactors operand, result;
+  ArrayRef<int64_t> shape = getOperand().getType().getShape();
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    bool isSorted = dim == getDim();
+    int32_t factor = rule.addFactor(size, isSorted ? FactorKind::NeedReplication
+                                                   : FactorKind::PassThrough);
+    operand.push_back({factor});
+    int64_t count = getType().getDimSize(dim);
+    if (count != size)
+      factor = rule.addFactor(count, FactorKind::NeedReplication);
+    result.push_back({factor});
+  }
+  rule.operands = {operand};
+  rule.results = {result};
+  return rule;
+}
+
+sharding::Linearity ArgsortOp::getLinearity() {
+  return sharding::Linearity::NotLinear;
+}
+
+bool ArgsortOp::isCpuInstruction() {
+  return getOperand().getType().getDimSize(getDim()) > longestCounted;
+}
+
 namespace {
 
 class Sorter {

@@ -24,10 +24,14 @@ using namespace weft;
 
 namespace {
 struct Decompose : weft::impl::DecomposeBase<Decompose> {
+  using DecomposeBase::DecomposeBase;
+
   void runOnInput() override {
     SmallVector<DecompositionOpInterface> composites;
-    getOperation().walk(
-        [&](DecompositionOpInterface op) { composites.push_back(op); });
+    getOperation().walk([&](DecompositionOpInterface op) {
+      if (!keepCpuInstructions || !op.isCpuInstruction())
+        composites.push_back(op);
+    });
     for (DecompositionOpInterface op : composites) {
       OriginListener listener(getOrigin(op));
       TensorBuilder builder(op->getLoc(), op);

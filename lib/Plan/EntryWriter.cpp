@@ -22,7 +22,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <functional>
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using weft::cost::CollectiveKind;
@@ -92,6 +94,7 @@ private:
   void write(plan::OperationUnion &operation, GemmOp gemm);
   void write(plan::OperationUnion &operation, GroupedDotOp dot);
   void write(plan::OperationUnion &operation, GroupedOuterOp outer);
+  void write(plan::OperationUnion &operation, ArgsortOp sort);
   void write(plan::OperationUnion &operation, AttentionOp attention);
   void write(plan::OperationUnion &operation, AttentionGradOp grad);
   void write(plan::OperationUnion &operation, LaunchOp launch);
@@ -193,6 +196,24 @@ void EntryWriter::write(plan::OperationUnion &operation, GroupedOuterOp outer) {
   step.out_batch_stride = step.m * step.n;
   step.out_m_stride = step.n;
   step.out_n_stride = 1;
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, ArgsortOp sort) {
+  ArrayRef<int64_t> shape = sort.getOperand().getType().getShape();
+  size_t dim = sort.getDim();
+  auto product = [](ArrayRef<int64_t> sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1},
+                           std::multiplies<>());
+  };
+  plan::SortT step;
+  step.operand = indexOf(sort.getOperand());
+  step.out = indexOf(sort.getResult());
+  step.outer = product(shape.take_front(dim));
+  step.size = shape[dim];
+  step.inner = product(shape.drop_front(dim + 1));
+  step.count = sort.getType().getDimSize(dim);
+  step.descending = sort.getDescending();
   operation.Set(std::move(step));
 }
 

@@ -73,7 +73,7 @@ static Work workOf(const plan::Entry &entry, const cost::CostModel &model) {
         [&](const runtime::AttentionOperation auto &attention) {
           compute(precisionOf(entry, attention.query()));
         },
-        [&](const runtime::OneOf<plan::Launch, plan::Copy> auto &) {
+        [&](const runtime::OneOf<plan::Launch, plan::Copy, plan::Sort> auto &) {
           compute(cost::Precision::F32);
         },
         [](const plan::Repeat &) {});

@@ -101,6 +101,7 @@ static void addWork(const plan::Plan &plan, const Segment &segment,
         },
         [&](const plan::Launch &) { report.launches += times; },
         [&](const plan::Copy &) { report.copies += times; },
+        [](const plan::Sort &) {},
         [&](const plan::CollectiveStart &start) {
           addCollective(report, toRecord(plan, *instruction, start), times);
         },

@@ -11,6 +11,7 @@
 #include "weft/IR/BufferParts.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/GroupedOps.h"
+#include "weft/IR/OrderOps.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -250,6 +252,10 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
     return model.attention(costOf(grad));
   if (isa<WaitOp, BarrierOp>(op))
     return 0;
+  if (auto sort = dyn_cast<ArgsortOp>(op)) // looks at each element so often
+    return secondsOfKernel(op, model) *
+           llvm::Log2_64_Ceil(
+               sort.getOperand().getType().getDimSize(sort.getDim()));
   return secondsOfKernel(op, model);
 }
 

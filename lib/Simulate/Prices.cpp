@@ -14,6 +14,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace weft;
 using namespace weft::simulate;
@@ -170,6 +171,14 @@ InstructionPrice Prices::of(const plan::Entry &entry,
         const double bytes = sizeOf(entry, copy.source());
         price.kernel = kernelTime(
             KernelClass::Other, cost.memoryKernel({bytes, bytes}), instruction);
+      },
+      [&](const plan::Sort &sort) { // looks at each element so often
+        const double passes = std::ceil(std::log2(sort.size()));
+        price.kernel = kernelTime(
+            KernelClass::Other,
+            passes * cost.memoryKernel({sizeOf(entry, sort.operand()),
+                                        sizeOf(entry, sort.out())}),
+            instruction);
       },
       [&](const plan::CollectiveStart &start) {
         price.collective = collective(entry, start);

@@ -57,7 +57,9 @@ static const char *kindOf(const plan::Instruction &instruction) {
       [](const runtime::AttentionOperation auto &) { return "attention"; },
       [](const plan::CollectiveStart &) { return "collective"; },
       [](const runtime::OneOf<plan::Launch, plan::Copy, plan::CollectiveWait,
-                              plan::Repeat> auto &) { return "other"; });
+                              plan::Repeat, plan::Sort> auto &) {
+        return "other";
+      });
 }
 
 ordered_json Writer::toJson(const plan::Instruction &instruction) const {
@@ -81,7 +83,7 @@ ordered_json Writer::toJson(const plan::Instruction &instruction) const {
       },
       [](const runtime::AttentionOperation auto &) {},
       [](const runtime::OneOf<plan::Gemm, plan::Copy, plan::CollectiveWait,
-                              plan::Repeat> auto &) {});
+                              plan::Repeat, plan::Sort> auto &) {});
   if (instruction.recomputes())
     json["recomputes"] = true;
   return json;

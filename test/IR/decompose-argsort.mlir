@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --weft-decompose | FileCheck %s
+// RUN: shard-opt %s --weft-decompose=keep-cpu-instructions | FileCheck %s --check-prefix=KEPT
+// Those of more than 32 elements.
+// KEPT-NOT: weft.argsort %{{.*}}tensor<4x8xf32>
+// KEPT: weft.argsort
 
 // Few elements: for each the number of those before it, and the element of each
 // place.

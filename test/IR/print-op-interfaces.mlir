@@ -8,7 +8,7 @@
 // CHECK: remark: arith.addf: sharding rule, derivative
 // CHECK: remark: arith.addi: sharding rule{{$}}
 // CHECK: remark: math.exp: sharding rule, derivative
-// CHECK: remark: weft.argsort: decomposition{{$}}
+// CHECK: remark: weft.argsort: sharding rule, decomposition{{$}}
 // CHECK: remark: weft.dot_general: sharding rule, derivative
 // CHECK: remark: weft.grouped_dot: sharding rule, derivative
 // CHECK: remark: weft.grouped_outer: sharding rule, derivative

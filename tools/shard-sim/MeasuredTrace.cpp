@@ -201,7 +201,7 @@ static bool isKernel(const plan::Instruction &instruction, KernelClass &kind) {
         kind = KernelClass::Attention;
         return true;
       },
-      [&](const runtime::OneOf<plan::Launch, plan::Copy> auto &) {
+      [&](const runtime::OneOf<plan::Launch, plan::Copy, plan::Sort> auto &) {
         kind = KernelClass::Other;
         return true;
       },

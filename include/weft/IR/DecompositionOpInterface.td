@@ -22,7 +22,12 @@ def DecompositionOpInterface : OpInterface<"DecompositionOpInterface"> {
     InterfaceMethod<[{
       Emits ops that compute the results, and returns these.
     }], "::llvm::SmallVector<::mlir::Value>", "decompose",
-    (ins "::weft::TensorBuilder &":$builder)>
+    (ins "::weft::TensorBuilder &":$builder)>,
+    InterfaceMethod<[{
+      Whether plans for CPUs have an instruction for the op, as it is.
+    }], "bool", "isCpuInstruction", (ins), "", [{
+      return false;
+    }]>
   ];
 }
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `--weft-decompose` resolves them, so no later phase knows them. Their classes
-// have a header of their own, OrderOps.h, which few files need.
+// Their classes have a header of their own, OrderOps.h, which few files need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +13,12 @@
 #define WEFT_IR_ORDEROPS_TD
 
 include "weft/IR/DecompositionOpInterface.td"
+include "weft/IR/InstructionOpInterface.td"
 include "weft/IR/WeftOps.td"
 
-def Weft_ArgsortOp : Weft_Op<"argsort",
-    [Pure, DeclareOpInterfaceMethods<DecompositionOpInterface>]> {
+def Weft_ArgsortOp : Weft_TensorOp<"argsort",
+    [DeclareOpInterfaceMethods<DecompositionOpInterface, ["isCpuInstruction"]>,
+     InstructionOpInterface]> {
   let summary = "The indices that sort the elements along a dimension";
   let description = [{
     Element `i` of the result along `dim` is the index of the element that comes
@@ -27,9 +28,9 @@ def Weft_ArgsortOp : Weft_Op<"argsort",
     indices sorts the operand, and others with it. The result may have fewer
     elements along `dim`: the first ones, as of top_k.
 
-    A few elements are found one after the other. Short dimensions are sorted by
-    counting for each element those before it, long ones by a network of
-    comparisons.
+    Short dimensions are sorted by counting for each element those before it.
+    For long ones plans for CPUs have an instruction; other plans find a few
+    elements one after the other, and all by a network of comparisons.
 
     ```mlir
     %r = weft.argsort %x dim = 1 : tensor<4x8xf32> -> tensor<4x8xi32>
@@ -42,7 +43,6 @@ def Weft_ArgsortOp : Weft_Op<"argsort",
     $operand `dim` `=` custom<Dim>($dim) (`descending` $descending^)? attr-dict
     `:` type($operand) `->` type($result)
   }];
-  let hasVerifier = 1;
 }
 
 #endif // WEFT_IR_ORDEROPS_TD

@@ -82,10 +82,16 @@ def Decompose : FormPass<"weft-decompose", "Composites"> {
     the op's location. What the derivatives compute in the same way, a mean or a
     logarithm of a sum, CSE joins with it afterwards.
 
-    **Leaves** a graph without composites.
+    **Leaves** a graph without composites, or only with those that
+    `keep-cpu-instructions` keeps.
 
     **Example** `test/IR/decompose.mlir`.
   }];
+  let options = [
+    Option<"keepCpuInstructions", "keep-cpu-instructions", "bool",
+           /*default=*/"false",
+           "Leave composites that plans for CPUs have an instruction for.">
+  ];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "Number of composites replaced">
   ];

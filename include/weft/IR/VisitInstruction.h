@@ -17,6 +17,7 @@
 #define WEFT_IR_VISITINSTRUCTION_H
 
 #include "weft/IR/GroupedOps.h"
+#include "weft/IR/OrderOps.h"
 #include "weft/IR/WeftOps.h"
 
 #include <type_traits>
@@ -46,6 +47,10 @@ void visitInstruction(mlir::Operation *op, Visitor &&visitor) {
   OpList<
 #define GET_OP_LIST
 #include "weft/IR/GroupedOps.cpp.inc"
+      >::visitInstruction(op, visitor);
+  OpList<
+#define GET_OP_LIST
+#include "weft/IR/OrderOps.cpp.inc"
       >::visitInstruction(op, visitor);
 }
 

@@ -10,6 +10,7 @@
 #include "cpu/Attention.h"
 #include "cpu/Gemm.h"
 #include "cpu/GroupedGemm.h"
+#include "cpu/Sort.h"
 #include "executor/EntryMemory.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
@@ -41,6 +42,7 @@ private:
   Status bind(const plan::CollectiveStart &start);
   Status bind(const plan::CollectiveWait &wait);
   Status bind(const plan::Copy &copy);
+  Status bind(const plan::Sort &sort);
   Status bind(const plan::Repeat &repeat) {
     program.order.open(repeat.count(), current + 1 + repeat.instructions());
     return {};
@@ -233,6 +235,15 @@ Status Binder::bind(const plan::CollectiveWait &wait) {
 Status Binder::bind(const plan::Copy &copy) {
   add(CopyStep{memory.address(copy.destination()),
                memory.address(copy.source()), memory.usedBytes(copy.source())});
+  return {};
+}
+
+Status Binder::bind(const plan::Sort &sort) {
+  add(bindSort({memory.dtype(sort.operand()), sort.outer(), sort.size(),
+                sort.inner(), sort.count(), sort.descending()},
+               memory.address(sort.operand()),
+               reinterpret_cast<int32_t *>(memory.address(sort.out())),
+               context.team));
   return {};
 }
 

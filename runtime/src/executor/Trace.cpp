@@ -46,8 +46,8 @@ static void addInstruction(Json &args, const plan::Instruction &instruction) {
         args["wire_bytes"] = start.wire_bytes();
       },
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
-                     plan::Attention, plan::AttentionGrad, plan::Repeat> auto
-             &) {});
+                     plan::Attention, plan::AttentionGrad, plan::Repeat,
+                     plan::Sort> auto &) {});
 }
 
 static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,

@@ -55,8 +55,8 @@ static bool isAligned(const plan::Instruction &instruction) {
         return isAligned(start.permute_from()) && isAligned(start.permute_to());
       },
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
-                     plan::Attention, plan::AttentionGrad, plan::Repeat> auto
-             &) { return true; });
+                     plan::Attention, plan::AttentionGrad, plan::Repeat,
+                     plan::Sort> auto &) { return true; });
 }
 
 static bool isAligned(const plan::Entry &entry) {

@@ -60,6 +60,11 @@ private:
     print("wait #{}", wait.id());
   }
   void operation(const plan::Repeat &repeat);
+  void operation(const plan::Sort &sort) {
+    print("sort %{} -> %{} outer {} size {} inner {} count {}{}",
+          sort.operand(), sort.out(), sort.outer(), sort.size(), sort.inner(),
+          sort.count(), sort.descending() ? " descending" : "");
+  }
   void operation(const plan::Copy &copy) {
     print("copy %{} -> %{}", copy.source(), copy.destination());
   }

@@ -13,6 +13,7 @@
 #include "weft/runtime/VisitOperation.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -39,6 +40,7 @@ private:
   /// What is in a loop is for the entry's verifier.
   Status check(const plan::Repeat &) { return {}; }
   Status check(const plan::Copy &copy);
+  Status check(const plan::Sort &sort);
   Status check(const AttentionOperation auto &attention) {
     return verifyAttention(entry, attention, touches);
   }
@@ -173,6 +175,30 @@ static std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
     if (factor < 1 || __builtin_mul_overflow(result, factor, &result))
       return std::nullopt;
   return result;
+}
+
+Status OperationVerifier::check(const plan::Sort &sort) {
+  WEFT_ASSIGN_OR_RETURN(const Operand from, operand(sort.operand(), "operand"));
+  WEFT_ASSIGN_OR_RETURN(const Operand to, operand(sort.out(), "out"));
+  if (view(header.plan.target()->kind()) == "cuda")
+    return invalidArgument("a sort, which plans for \"cuda\" do not have");
+  if (to.dtype != DType::I32)
+    return invalidArgument(
+        fmt::format("out is {}, must be i32", name(to.dtype)));
+  const int64_t size = sort.size(), count = sort.count();
+  if (count > size || size > std::numeric_limits<int32_t>::max() ||
+      product({sort.outer(), size, sort.inner()}) != from.elements ||
+      product({sort.outer(), count, sort.inner()}) != to.elements)
+    return invalidArgument(fmt::format(
+        "outer {}, inner {} and the first {} of {} elements in between do not "
+        "fit buffers of {} and {} elements",
+        sort.outer(), sort.inner(), count, size, from.elements, to.elements));
+  if (from.index == to.index)
+    return invalidArgument(
+        fmt::format("out is buffer {}, which is also an operand", to.index));
+  touches.push_back({from.index, true, false});
+  touches.push_back({to.index, false, true});
+  return {};
 }
 
 Status

@@ -29,7 +29,8 @@ static double flopsOf(const plan::Entry &entry, uint32_t begin, uint32_t end) {
             flops += static_cast<double>(instruction.flops());
         },
         [](const OneOf<plan::Launch, plan::CollectiveStart,
-                       plan::CollectiveWait, plan::Copy> auto &) {});
+                       plan::CollectiveWait, plan::Copy, plan::Sort> auto &) {
+        });
   }
   return flops;
 }

@@ -131,6 +131,52 @@ TEST(VerifyOperation, Copy) {
   });
 }
 
+TEST(VerifyOperation, Sort) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {2, 6, 5}));
+  const uint32_t y = entry.output("y", builder.type(DType::I32, {2, 4, 5}));
+  entry.copy(x, y);
+  auto &operation = entry.table().instructions[0]->operation;
+  operation.Set(plan::SortT());
+  plan::SortT &sort = *operation.AsSort();
+  const auto reset = [&] {
+    sort.operand = x;
+    sort.out = y;
+    sort.outer = 2;
+    sort.size = 6;
+    sort.inner = 5;
+    sort.count = 4;
+  };
+  const auto expect = [&](std::string_view message) {
+    EXPECT_THAT(verdict(builder), HasSubstr(message));
+    reset();
+  };
+  reset();
+  EXPECT_EQ(verdict(builder), "");
+  sort.operand = 9;
+  expect("operand is buffer 9, but the entry has 2");
+  sort.out = x;
+  expect("out is f32, must be i32");
+  sort.inner = 4;
+  expect("outer 2, inner 4 and the first 4 of 6 elements in between do not fit "
+         "buffers of 60 and 40 elements");
+  sort.outer = 3;
+  sort.size = 4;
+  sort.count = 4;
+  expect("do not fit buffers");
+  sort.outer = -2;
+  expect("do not fit buffers");
+  entry.table().inputs[0]->type->dtype = plan::DType::I32;
+  entry.table().buffers[x]->dtype = plan::DType::I32;
+  sort.out = x;
+  sort.count = 6;
+  expect("out is buffer 0, which is also an operand");
+  builder.table.target->kind = "cuda";
+  builder.table.target->processor = "sm_90";
+  expect("a sort, which plans for \"cuda\" do not have");
+}
+
 TEST(VerifyOperation, Collectives) {
   const auto start = [](SamplePlan &p) -> plan::CollectiveStartT & {
     return *p.instruction(1).operation.AsCollectiveStart();

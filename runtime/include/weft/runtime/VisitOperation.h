@@ -40,7 +40,8 @@ concept AttentionOperation = OneOf<T, plan::Attention, plan::AttentionGrad>;
 /// What a rank does by itself, and has done when the next instruction begins.
 template <typename T>
 concept Computation =
-    OneOf<T, plan::Gemm, plan::Launch, plan::Copy> || AttentionOperation<T>;
+    OneOf<T, plan::Gemm, plan::Launch, plan::Copy, plan::Sort> ||
+    AttentionOperation<T>;
 
 /// One function of several, for this and for std::visit.
 template <typename... Cases> struct Overloaded : Cases... {
@@ -79,6 +80,8 @@ decltype(auto) visitOperation(const plan::Instruction &instruction,
     return visitor(*instruction.operation_as_AttentionGrad());
   case plan::Operation::Repeat:
     return visitor(*instruction.operation_as_Repeat());
+  case plan::Operation::Sort:
+    return visitor(*instruction.operation_as_Sort());
   case plan::Operation::NONE:
     break;
   }

@@ -37,6 +37,9 @@ private:
   Status bind(const plan::CollectiveStart &start);
   Status bind(const plan::CollectiveWait &wait);
   Status bind(const plan::Copy &copy);
+  Status bind(const plan::Sort &) {
+    return invalidArgument("a sort, which plans for \"cuda\" do not have");
+  }
   Status bind(const plan::Repeat &repeat) {
     program.order.open(repeat.count(), current + 1 + repeat.instructions());
     return {};

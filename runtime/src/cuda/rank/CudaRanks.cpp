@@ -86,8 +86,8 @@ struct LibrariesOfPlan {
             *instruction, [&](const plan::Gemm &) { cublasLt = true; },
             [&](const AttentionOperation auto &) { cudnn = true; },
             [](const OneOf<plan::Launch, plan::CollectiveStart,
-                           plan::CollectiveWait, plan::Copy, plan::Repeat> auto
-                   &) {});
+                           plan::CollectiveWait, plan::Copy, plan::Repeat,
+                           plan::Sort> auto &) {});
   }
 };
 

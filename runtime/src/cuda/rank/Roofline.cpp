@@ -65,7 +65,7 @@ static double rateOf(const Roofline &peaks, const plan::Entry &entry,
                                                 : peaks.plain;
       },
       [&](const OneOf<plan::Launch, plan::CollectiveStart, plan::CollectiveWait,
-                      plan::Copy, plan::Repeat> auto &) {
+                      plan::Copy, plan::Repeat, plan::Sort> auto &) {
         return peaks.plain;
       });
 }
