@@ -18,6 +18,7 @@ CALLS = {
     "reductions": lambda x: [wnp.sum(x), wnp.argmax(x, axis=1), wnp.linalg.norm(x)],
     "shapes": lambda x: wnp.concatenate([wnp.reshape(x, [5, 4]), wnp.transpose(x)], axis=-1),
     "products": lambda x: wnp.einsum("ij,kj->ik", x, x),
+    "functions of windows": lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 2)),
     "several results": lambda x: lax.top_k(x, 2),
     "creation": lambda x: [wnp.zeros((2, 3)), wnp.arange(5), wnp.eye(3), wnp.full_like(x, 2), wnp.array([[1, 2], [3, 4]])],
     "types": lambda x: [wnp.array([1, 2.5]), wnp.asarray(x, int), wnp.array([True]), wnp.ones(2, wnp.bfloat16)],
@@ -40,6 +41,11 @@ def test_numbers_are_those_of_a_traced_function(name):
     for x, y in zip(weft.tree.leaves(found), weft.tree.leaves(wanted), strict=True):
         assert isinstance(x, np.ndarray) and x.dtype == y.dtype
         np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
+
+
+def test_packages_share_functions():
+    """As max of lax and maximum of numpy, which reduce_window and users compare."""
+    assert lax.max is wnp.maximum and nn.tanh is wnp.tanh
 
 
 def test_a_call_is_compiled_once():

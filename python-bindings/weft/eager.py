@@ -10,7 +10,6 @@ arrays of the same shapes and types, and the same other arguments.
 import collections
 import functools
 import inspect
-from types import ModuleType
 from typing import Any, Callable, Hashable
 
 import numpy as np
@@ -22,6 +21,10 @@ from .tracing.tracer import Tracer
 
 KEPT = 1024
 """So many plans are kept, those used last."""
+
+# Of the functions of packages, what calls them, and the other way round.
+_callers: dict[Callable, Callable] = {}
+_functions: dict[Callable, Callable] = {}
 
 _programs: collections.OrderedDict[Hashable, "_Program"] = collections.OrderedDict()
 
@@ -39,7 +42,15 @@ def make_eager(names: dict[str, Any], *exceptions: str) -> None:
     """The functions in the namespace of a package, but those that are of numbers and types alone."""
     for name, value in list(names.items()):
         if inspect.isfunction(value) and not name.startswith("_") and name not in exceptions:
-            names[name] = eager(value)
+            if value not in _callers:
+                _callers[value] = eager(value)
+                _functions[_callers[value]] = value
+            names[name] = _callers[value]
+
+
+def function_of(function: Callable) -> Callable:
+    """The function of tensors behind one of a package."""
+    return _functions.get(function, function)
 
 
 class _Program:

@@ -5,6 +5,7 @@
 import math
 from typing import Any, Callable, Sequence
 
+from ..eager import function_of
 from ..numpy import elementwise as el
 from ..tracing import elements, ops, window_ops
 from ..tracing.graph import as_tracer
@@ -23,6 +24,7 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable, window_d
     """The elements of each window combined by weft.lax.add, max or min, and with init_value."""
     function = "reduce_window"
     x = as_tracer(operand)
+    computation = function_of(computation)
     if x.element.kind != "f" or computation not in _KINDS:
         raise TypeError(f"{user_line()}: {function} takes floats, and weft.lax.add, max or min, "
                         f"got {x!r} and {getattr(computation, '__name__', computation)}")
