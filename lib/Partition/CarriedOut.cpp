@@ -11,6 +11,9 @@
 
 #include "weft/IR/ValueSharding.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace weft;
 using optimize::Cost;
@@ -28,6 +31,28 @@ ShardingNetwork::strategyOf(Operation *op, const FactorSolution &choice) const {
              : nullptr;
 }
 
+/// As --weft-combine-collectives moves ops.
+ProgramCalls::Mobility ShardingNetwork::mobilityOf(Operation *op,
+                                                   const FactorSolution &choice,
+                                                   bool exchanges) const {
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return {true, true};
+  if (runsOf(op) != 1 || isa<BarrierOp>(op) || op->getNumResults() != 1 ||
+      exchanges)
+    return {};
+  llvm::SmallDenseSet<Value> operands;
+  double most = 0;
+  for (auto [value, id] : llvm::zip(op->getOperands(), choice.operands))
+    if (!matchPattern(value, m_Constant()) && operands.insert(value).second)
+      most = std::max(most, bytesOnDevice(value, id));
+  Value held = isa<arith::ExtFOp>(op) ? op->getOperand(0) : op->getResult(0);
+  const double result = bytesOnDevice(held, choice.results.front());
+  const bool isSmall = result <= prices.smallBytes();
+  return {isSmall, operands.size() == 1
+                       ? result <= most
+                       : isSmall && most <= prices.smallBytes()};
+}
+
 /// Goes through a function in program order, and makes the versions of values
 /// that ops take.
 class ShardingNetwork::Walk {
@@ -43,14 +68,16 @@ private:
   /// A version of a value: what a device has of it, and the ops from which to
   /// which it is alive.
   struct Version {
+    ProgramCalls::Version made;
     double bytes = 0;
     size_t first = 0, last = 0;
   };
   using Versions = SmallVector<Version, 2>;
 
-  void define(Value value, Id id, double bytes);
-  void provideOne(Value value, Id need);
-  void provide(Value value, Id need);
+  void define(Value value, Id id, const ProgramCalls::Version &made,
+              double bytes);
+  Version &provideOne(Value value, Id need);
+  ProgramCalls::Version provide(Value value, Id need);
   void walk(Operation &op);
   double mostBytesAlive() const;
 
@@ -66,36 +93,56 @@ private:
   Moves moves;
 };
 
-void ShardingNetwork::Walk::define(Value value, Id id, double bytes) {
+void ShardingNetwork::Walk::define(Value value, Id id,
+                                   const ProgramCalls::Version &made,
+                                   double bytes) {
   held.define(value, id);
-  versions.push_back({{bytes, position, position}});
+  versions.push_back({{made, bytes, position, position}});
+  moves.calls.define(value, made);
 }
 
-void ShardingNetwork::Walk::provideOne(Value value, Id need) {
+ShardingNetwork::Walk::Version &ShardingNetwork::Walk::provideOne(Value value,
+                                                                  Id need) {
   const HeldVersions::Provision provision = held.provide(value, need);
   Versions &own = versions[held.groupOf(value)];
-  if (provision.wasThere) {
-    own[provision.version].last = position;
-    return;
-  }
+  if (provision.wasThere)
+    return own[provision.version];
   Value moved = provision.narrow ? provision.narrow : value;
   Versions &sources = versions[held.groupOf(moved)];
-  sources[provision.source].last = position;
+  Version &source = sources[provision.source];
+  source.last = position;
   const Id from = held.versionsOf(moved)[provision.source];
   const double runs = network.runsOf(value.getDefiningOp());
-  moves.countedSeconds +=
-      provision.seconds * network.weightOf(value, from, need);
+  const double weight = network.weightOf(value, from, need);
+  moves.countedSeconds += provision.seconds * weight;
   moves.seconds += provision.seconds * runs;
   moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
+  // What overlaps with the step is combined as its ops are timed. Here it must
+  // gain nothing by being called late.
+  const bool isShared = !network.overlaps(value, from, need);
+  moves.combinedSeconds +=
+      weight * (isShared
+                    ? prices.secondsWithoutLatency(from, need, typeOf(moved))
+                    : provision.seconds);
+  const ProgramCalls::Version made = moves.calls.addCalls(
+      rootOf(value), prices.calls(from, need, typeOf(moved)), source.made,
+      isShared ? weight : 0, runs);
+  auto add = [&](Versions &versions, Value value) {
+    versions.push_back(
+        {made, network.bytesOnDevice(value, need), position, position});
+  };
   if (provision.narrow && !provision.narrowWasThere)
-    sources.push_back({network.bytesOnDevice(moved, need), position, position});
-  own.push_back({network.bytesOnDevice(value, need), position, position});
+    add(sources, moved);
+  add(own, value);
+  return own.back();
 }
 
-void ShardingNetwork::Walk::provide(Value value, Id need) {
+ProgramCalls::Version ShardingNetwork::Walk::provide(Value value, Id need) {
   for (Id first : held.firstFor(value, need))
     provideOne(value, first);
-  provideOne(value, need);
+  Version &version = provideOne(value, need);
+  version.last = position;
+  return version.made;
 }
 
 /// Exchanges are moves as well, but count as a part of their ops.
@@ -106,16 +153,22 @@ void ShardingNetwork::Walk::walk(Operation &op) {
   }
   ++position;
   const FactorSolution &choice = choices.at(&op);
+  SmallVector<ProgramCalls::Version> operands;
   for (auto [value, need] : llvm::zip(op.getOperands(), choice.operands))
-    provide(value, need);
-  if (const OpStrategy *strategy = network.strategyOf(&op, choice)) {
+    operands.push_back(provide(value, need));
+  const OpStrategy *strategy = network.strategyOf(&op, choice);
+  if (strategy) {
     moves.seconds += strategy->exchangeSeconds * network.runsOf(&op);
     moves.wireBytes += strategy->exchangeBytes * network.runsOf(&op);
   }
+  const ProgramCalls::Version step = moves.calls.addOp(
+      &op, operands,
+      network.mobilityOf(&op, choice, strategy && strategy->exchangeBytes > 0));
   // Constants are made where they are used.
   const bool isConstant = op.hasTrait<OpTrait::ConstantLike>();
   for (auto [value, made] : llvm::zip_equal(op.getResults(), choice.results))
-    define(value, made, isConstant ? 0 : network.bytesOnDevice(value, made));
+    define(value, made, step,
+           isConstant ? 0 : network.bytesOnDevice(value, made));
   if (takesMoreBytes(&op))
     held.widen(op.getResult(0), op.getOperand(0));
   for (Value value : op.getResults())
@@ -139,19 +192,26 @@ ShardingNetwork::Moves ShardingNetwork::Walk::run() {
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments()) {
     define(argument,
-           prices.intern(getSharding(argument), typeOf(argument).getRank()),
+           prices.intern(getSharding(argument), typeOf(argument).getRank()), {},
            /*bytes=*/0);
     held.plan(argument, needs);
   }
   for (Operation &op : block.without_terminator())
     walk(op);
   ++position;
+  SmallVector<ProgramCalls::Version> results;
   for (OpOperand &use : block.getTerminator()->getOpOperands())
-    provide(use.get(),
-            prices.intern(getResultSharding(function, use.getOperandNumber()),
-                          typeOf(use.get()).getRank()));
+    results.push_back(provide(
+        use.get(),
+        prices.intern(getResultSharding(function, use.getOperandNumber()),
+                      typeOf(use.get()).getRank())));
+  moves.calls.addOp(block.getTerminator(), results, {});
+  moves.calls.finish();
+  const ProgramCalls::Latency latency = moves.calls.countedLatency();
+  moves.combinedSeconds += latency.ofAll;
+  moves.sumLatencySeconds = latency.ofSums;
   moves.bytesAlive = mostBytesAlive();
-  return moves;
+  return std::move(moves);
 }
 
 ShardingNetwork::Moves
@@ -160,8 +220,8 @@ ShardingNetwork::movesOf(const OpChoices &choices) const {
 }
 
 Cost ShardingNetwork::costCarriedOut(const OpChoices &choices,
-                                     const Moves &moves) const {
-  Cost cost = toCost(moves.countedSeconds);
+                                     double moveSeconds) const {
+  Cost cost = toCost(moveSeconds);
   for (auto &[op, found] : options)
     if (found.work >= 0)
       cost = std::min(

@@ -21,6 +21,15 @@ static constexpr size_t maxPairedNeeds = 6;
 
 bool weft::isMarker(Operation *op) { return isa<ConstraintOp, ReshardOp>(op); }
 
+Value weft::rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isMarker(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 Needs weft::findNeeds(func::FuncOp function, const OpChoices &choices,
                       ReshardPrices &prices) {
   Needs needs;

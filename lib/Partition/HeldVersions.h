@@ -24,6 +24,8 @@ namespace weft {
 /// A constraint, or a reshard of the input: its result shares the versions of
 /// its operand.
 bool isMarker(mlir::Operation *op);
+/// What the value was defined as, without markers.
+mlir::Value rootOf(mlir::Value value);
 
 /// In which shardings the users of a value need it, in program order, each
 /// once; those of a marker count for its operand.

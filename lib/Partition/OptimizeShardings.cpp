@@ -32,6 +32,16 @@ using Id = ReshardPrices::Id;
 /// its latency.
 static constexpr double latencyShare = 0.25;
 
+/// Of the time of all moves, that of latencies of all-reduces above which it is
+/// worth while to choose again, knowing which become one call.
+static constexpr double leastShareOfSums = 0.05;
+/// Calls are counted before they are made: what gains a smaller share of the
+/// cost may gain nothing.
+static constexpr double leastGain = 0.005;
+/// The largest network that is solved again: which sums join a call takes time
+/// that grows with the square of the program.
+static constexpr size_t mostVariablesSolvedAgain = 1 << 13;
+
 /// A uniform constant is made as its users take it; as a whole, of which parts
 /// are free, where they do not agree.
 static void chooseConstants(Block &block, ReshardPrices &prices,
@@ -95,17 +105,61 @@ struct OptimizeShardings
     chooseConstants(block, prices, start, found);
     const ShardingNetwork::Moves &usual = network.getStartMoves();
     ShardingNetwork::Moves chosen = network.movesOf(found);
-    optimize::Cost before = network.costCarriedOut(start, usual);
-    optimize::Cost after = network.costCarriedOut(found, chosen);
+    optimize::Cost before = network.costCarriedOut(start, usual.countedSeconds);
+    optimize::Cost after = network.costCarriedOut(found, chosen.countedSeconds);
     variables += network.getNetwork().numVariables();
     if (!dumpNetwork.empty())
       dumped.push_back(dump(function.getSymName(), network, before, after));
-    if (!(after < before))
-      return writeChoices(function, start, prices);
+    bool isBetter = after < before;
+    if (!isBetter) {
+      found = start;
+      chosen = usual;
+    }
+    if (combined)
+      isBetter |=
+          combineSums(function, strategies, start, network, found, chosen);
     writeChoices(function, found, prices);
-    setChoiceReport(function, {countChanges(start, found), usual.wireBytes,
-                               chosen.wireBytes, usual.seconds, chosen.seconds,
-                               usual.bytesAlive, chosen.bytesAlive});
+    if (isBetter)
+      setChoiceReport(function,
+                      {countChanges(start, found), usual.wireBytes,
+                       chosen.wireBytes, usual.seconds, chosen.seconds,
+                       usual.bytesAlive, chosen.bytesAlive});
+  }
+
+  static bool isWorthIt(optimize::Cost cost, optimize::Cost before) {
+    return static_cast<double>(cost) <
+           (1 - leastGain) * static_cast<double>(before);
+  }
+
+  /// Chooses again where latencies of all-reduces count: as if all were one
+  /// call, then knowing the calls of the best so far. Whether this is better
+  /// with those that do become one.
+  bool combineSums(func::FuncOp function, StrategyTables &strategies,
+                   const OpChoices &start, const ShardingNetwork &network,
+                   OpChoices &found, ShardingNetwork::Moves &moves) {
+    using SumLatency = ShardingNetwork::SumLatency;
+    if (network.getNetwork().numVariables() > mostVariablesSolvedAgain)
+      return false;
+    optimize::CostNetwork::Options limits;
+    limits.maxTable = maxTable;
+    bool isBetter = false;
+    for (SumLatency sumLatency : {SumLatency::None, SumLatency::OfNewCalls}) {
+      if (moves.sumLatencySeconds <= leastShareOfSums * moves.combinedSeconds)
+        break;
+      ShardingNetwork again(function, start, strategies, sumLatency,
+                            &moves.calls);
+      OpChoices other = again.solve(limits);
+      chooseConstants(function.getBody().front(), strategies.getPrices(), start,
+                      other);
+      ShardingNetwork::Moves otherMoves = network.movesOf(other);
+      if (!isWorthIt(network.costCarriedOut(other, otherMoves.combinedSeconds),
+                     network.costCarriedOut(found, moves.combinedSeconds)))
+        continue;
+      found = std::move(other);
+      moves = std::move(otherMoves);
+      isBetter = true;
+    }
+    return isBetter;
   }
 
   static int64_t countChanges(const OpChoices &start, const OpChoices &found) {

@@ -32,16 +32,17 @@ static Sharding normalize(const Sharding &sharding) {
   return result;
 }
 
+static void spell(std::vector<int64_t> &key, const AxisList &axes) {
+  for (const AxisRef &ref : axes)
+    key.insert(key.end(), {ref.axis, ref.pre, ref.size});
+  key.push_back(-1);
+}
+
 static std::vector<int64_t> spell(const Sharding &sharding) {
   std::vector<int64_t> key;
-  auto add = [&](const AxisList &axes) {
-    for (const AxisRef &ref : axes)
-      key.insert(key.end(), {ref.axis, ref.pre, ref.size});
-    key.push_back(-1);
-  };
   for (const DimSharding &dim : sharding.dims)
-    add(dim.axes);
-  add(sharding.unreduced);
+    spell(key, dim.axes);
+  spell(key, sharding.unreduced);
   key.push_back(static_cast<int64_t>(sharding.unreducedKind));
   return key;
 }
@@ -76,17 +77,90 @@ ShardingAttr ReshardPrices::getAttr(Id id) {
   return attrs[id];
 }
 
-ReshardPrices::Price ReshardPrices::price(Id from, Id to,
-                                          RankedTensorType type) {
+/// None if the step is local.
+static std::optional<cost::CollectiveKind> kindOf(const ReshardStep &step) {
+  switch (step.kind) {
+  case ReshardKind::AllGather:
+    return cost::CollectiveKind::AllGather;
+  case ReshardKind::AllToAll:
+    return cost::CollectiveKind::AllToAll;
+  case ReshardKind::Permute:
+    return cost::CollectiveKind::Permute;
+  case ReshardKind::ReduceScatter:
+    return cost::CollectiveKind::ReduceScatter;
+  case ReshardKind::AllReduce:
+    return cost::CollectiveKind::AllReduce;
+  case ReshardKind::AllSlice:
+  case ReshardKind::MaskToUnreduced:
+    return std::nullopt;
+  }
+  llvm_unreachable("unknown kind of a step");
+}
+
+/// `step` is a collective.
+ReshardPrices::Call ReshardPrices::describe(const ReshardStep &step,
+                                            Reduction reduction, Type element) {
+  Call call{*kindOf(step), -1, links.link(mesh.span(step.axes)).latencySeconds};
+  if (step.kind == ReshardKind::AllToAll || step.kind == ReshardKind::Permute)
+    return call;
+  std::vector<int64_t> key = {static_cast<int64_t>(call.kind)};
+  if (step.kind != ReshardKind::AllGather)
+    key.push_back(static_cast<int64_t>(reduction));
+  spell(key, step.axes);
+  call.combinable =
+      combinables
+          .try_emplace({std::move(key), element.getAsOpaquePointer()},
+                       static_cast<int32_t>(combinables.size()))
+          .first->second;
+  return call;
+}
+
+double ReshardPrices::secondsWithoutLatency(Id from, Id to,
+                                            RankedTensorType type) {
+  const Price &whole = price(from, to, type);
+  double seconds = whole.seconds;
+  for (const Call &call : whole.calls)
+    seconds -= latencyShare * call.latencySeconds;
+  return seconds;
+}
+
+double
+ReshardPrices::secondsWithFreeSums(Id from, Id to, RankedTensorType type,
+                                   std::optional<ArrayRef<int32_t>> free) {
+  const Price &whole = price(from, to, type);
+  double seconds = whole.seconds;
+  for (const Call &call : whole.calls)
+    if (call.kind == cost::CollectiveKind::AllReduce &&
+        (!free || llvm::is_contained(*free, call.combinable)))
+      seconds -= latencyShare * call.latencySeconds;
+  return seconds;
+}
+
+double ReshardPrices::smallBytes() const {
+  const cost::Link &nearest = links.link(1);
+  return nearest.latencySeconds / nearest.secondsPerByte;
+}
+
+const ReshardPrices::Price &ReshardPrices::price(Id from, Id to,
+                                                 RankedTensorType type) {
+  static const Price nothing;
   if (from == to)
-    return {};
+    return nothing;
   auto [entry, isNew] = prices.try_emplace({from, to, type}, Price());
   if (!isNew)
     return entry->second;
   std::optional<ReshardPlan> plan = planReshard(
       mesh, type.getShape(), elementBytes(type), get(from), get(to), cost);
-  Price price{std::numeric_limits<double>::infinity(), 0};
-  if (plan)
-    price = {plan->seconds(), plan->wireBytes()};
-  return prices[{from, to, type}] = price;
+  Price &price = entry->second;
+  if (!plan) {
+    price.seconds = std::numeric_limits<double>::infinity();
+    return price;
+  }
+  price.seconds = plan->seconds();
+  price.wireBytes = plan->wireBytes();
+  for (const ReshardStep &step : plan->steps)
+    if (!step.isLocal())
+      price.calls.push_back(
+          describe(step, get(from).unreducedKind, type.getElementType()));
+  return price;
 }

@@ -39,8 +39,8 @@ public:
   /// Calls cost a share of their latency where many become one.
   ReshardPrices(mlir::FlatSymbolRefAttr symbol, sharding::Mesh mesh,
                 const cost::CostModel &model, double latencyShare = 1)
-      : symbol(symbol), mesh(std::move(mesh)),
-        cost(model.links().withLatencyShare(latencyShare)),
+      : symbol(symbol), mesh(std::move(mesh)), links(model.links()),
+        latencyShare(latencyShare), cost(links.withLatencyShare(latencyShare)),
         flopSeconds(model.secondsPerFlop(cost::Precision::BF16)),
         byteSeconds(model.secondsPerByte()) {}
 
@@ -57,6 +57,28 @@ public:
   double seconds(Id from, Id to, mlir::RankedTensorType type) {
     return price(from, to, type).seconds;
   }
+  /// A collective of a reshard.
+  struct Call {
+    cost::CollectiveKind kind;
+    /// Of what can become one call: one kind, group, reduction and element
+    /// type. Negative if it stays a call of its own.
+    int32_t combinable = -1;
+    /// All of it.
+    double latencySeconds = 0;
+  };
+  llvm::SmallVector<Call, 2> calls(Id from, Id to,
+                                   mlir::RankedTensorType type) {
+    return price(from, to, type).calls;
+  }
+  /// As seconds(), without what calls count of their latencies.
+  double secondsWithoutLatency(Id from, Id to, mlir::RankedTensorType type);
+  /// As seconds(), without what all-reduces count of their latencies: all of
+  /// them, or those of `free` (see Call::combinable).
+  double secondsWithFreeSums(
+      Id from, Id to, mlir::RankedTensorType type,
+      std::optional<llvm::ArrayRef<int32_t>> free = std::nullopt);
+  /// What is sent while a call to the nearest devices begins.
+  double smallBytes() const;
   /// Bytes that each device sends for it.
   int64_t wireBytes(Id from, Id to, mlir::RankedTensorType type) {
     return price(from, to, type).wireBytes;
@@ -83,17 +105,26 @@ private:
   struct Price {
     double seconds = 0;
     int64_t wireBytes = 0;
+    llvm::SmallVector<Call, 2> calls;
   };
-  Price price(Id from, Id to, mlir::RankedTensorType type);
+  const Price &price(Id from, Id to, mlir::RankedTensorType type);
+
+  Call describe(const sharding::ReshardStep &step,
+                sharding::Reduction reduction, mlir::Type element);
 
   mlir::FlatSymbolRefAttr symbol;
   sharding::Mesh mesh;
+  cost::CollectiveCost links;
+  double latencyShare;
+  /// The links with that share of their latencies.
   cost::CollectiveCost cost;
   double flopSeconds, byteSeconds;
   std::vector<sharding::Sharding> shardings;
   std::vector<ShardingAttr> attrs;
   std::map<std::vector<int64_t>, Id> ids;
   llvm::DenseMap<ShardingAttr, Id> attrIds;
+  /// Numbers of what can become one call, by all that it has in common.
+  std::map<std::pair<std::vector<int64_t>, const void *>, int32_t> combinables;
   llvm::DenseMap<std::tuple<Id, Id, mlir::Type>, Price> prices;
 };
 

@@ -45,16 +45,6 @@ bool ShardingNetwork::contracts(Operation *op) const {
           }));
 }
 
-/// What the value was defined as, without constraints on it.
-static Value rootOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isMarker(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -78,11 +68,14 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 StrategyTables &strategies)
-    : function(function), tables(strategies), prices(strategies.getPrices()),
+                                 StrategyTables &strategies,
+                                 SumLatency sumLatency,
+                                 const ProgramCalls *calls)
+    : function(function), sumLatency(sumLatency), calls(calls),
+      tables(strategies), prices(strategies.getPrices()),
       reach(function, prices), microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
-  findEarlyAndLate(block);
+  findEarlyAndLate(block, start);
   usualNeeds = findNeeds(function, start, prices);
   for (auto lookup : block.getOps<GatherOp>())
     usualNeeds.erase(rootOf(lookup.getOperand()));
@@ -330,19 +323,24 @@ ArrayRef<Id> ShardingNetwork::overlappingNeeds(Value value) const {
   return needs->second.needs.getArrayRef();
 }
 
-/// How often the value is moved in a step, and the share of that time that
-/// counts. What a constraint is on is moved itself.
-double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
+/// Whether the move is one of these. What a constraint is on is moved itself.
+bool ShardingNetwork::overlaps(Value value, Id from, Id to) const {
   Operation *op = rootOf(value).getDefiningOp();
   const sharding::Sharding &held = prices.get(from), &wanted = prices.get(to);
   bool isEarly = held.unreduced.empty() && (!op || early.contains(op));
   bool isLate = !held.unreduced.empty() && op && late.contains(op);
-  bool overlaps = (isEarly || isLate) &&
-                  llvm::any_of(overlappingNeeds(value), [&](Id need) {
-                    return isPartOf(wanted, prices.get(need)) &&
-                           (isLate || isGather(held, prices.get(need)));
-                  });
-  return runsOf(op) * (overlaps ? overlappedShare : 1);
+  return (isEarly || isLate) &&
+         llvm::any_of(overlappingNeeds(value), [&](Id need) {
+           return isPartOf(wanted, prices.get(need)) &&
+                  (isLate || isGather(held, prices.get(need)));
+         });
+}
+
+/// How often the value is moved in a step, and the share of that time that
+/// counts.
+double ShardingNetwork::weightOf(Value value, Id from, Id to) const {
+  return runsOf(rootOf(value).getDefiningOp()) *
+         (overlaps(value, from, to) ? overlappedShare : 1);
 }
 
 bool ShardingNetwork::isElementwise(Operation *op) const {
@@ -354,8 +352,9 @@ bool ShardingNetwork::isElementwise(Operation *op) const {
 /// Finds the ops that are made of arguments only, element by element: casts of
 /// parameters. And those that only results are made of without a matmul:
 /// updates of parameters, the norm of all gradients, and what these are made
-/// of.
-void ShardingNetwork::findEarlyAndLate(Block &block) {
+/// of; but not behind the last matmul, where nothing overlaps with their sums,
+/// unless these are at the start already.
+void ShardingNetwork::findEarlyAndLate(Block &block, const OpChoices &start) {
   for (Operation &op : block.without_terminator())
     if (isElementwise(&op) && llvm::all_of(op.getOperands(), [&](Value value) {
           Operation *source = value.getDefiningOp();
@@ -369,18 +368,45 @@ void ShardingNetwork::findEarlyAndLate(Block &block) {
                  (late.contains(user) && !contracts(user));
         }))
       late.insert(&op);
+  auto isPartial = [&](Id id) { return !prices.get(id).unreduced.empty(); };
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    auto choice = start.find(&op);
+    if (choice == start.end() ||
+        llvm::none_of(choice->second.results, isPartial))
+      late.erase(&op);
+    if (contracts(&op))
+      break;
+  }
 }
 
-Cost ShardingNetwork::costOf(Id from, Id to, Value value) {
+/// The all-reduces that move the value for `user` as a part of another call.
+ArrayRef<int32_t> ShardingNetwork::joinedSums(Value value, Operation *user) {
+  if (sumLatency != SumLatency::OfNewCalls)
+    return {};
+  const bool isInLoop = runsOf(value.getDefiningOp()) > 1;
+  return *joinedLists.insert(calls->joinedBy(rootOf(value), user, isInLoop))
+              .first;
+}
+
+Cost ShardingNetwork::costOf(Id from, Id to, Value value,
+                             ArrayRef<int32_t> joined) {
   RankedTensorType type =
       prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
-  return toCost(prices.seconds(from, to, type) * weightOf(value, from, to));
+  double seconds;
+  if (sumLatency == SumLatency::None)
+    seconds = prices.secondsWithFreeSums(from, to, type);
+  else if (overlaps(value, from, to))
+    seconds = prices.seconds(from, to, type);
+  else
+    seconds = prices.secondsWithFreeSums(from, to, type, joined);
+  return toCost(seconds * weightOf(value, from, to));
 }
 
 /// What it costs to move a value: a row for each sharding at the end with the
 /// lower number.
 ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
                                                 Value value) {
+  ArrayRef<int32_t> joined = joinedSums(value, to.user);
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings.data(), to.shardings.data(),
        typeOf(value).getAsOpaquePointer(),
@@ -388,7 +414,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
        intern(overlappingNeeds(value).vec()).data(),
        2 * early.contains(rootOf(value).getDefiningOp()) +
            late.contains(rootOf(value).getDefiningOp()),
-       to.isBarrier});
+       joined.data(), to.isBarrier});
   auto &[table, turned] = entry->second;
   if (isNew) {
     std::vector<Cost> costs;
@@ -397,7 +423,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
         costs.push_back(to.isBarrier && a != b &&
                                 prices.get(a).unreduced.empty()
                             ? optimize::forbidden
-                            : costOf(a, b, value));
+                            : costOf(a, b, value, joined));
     table = network.getTables().intern(std::move(costs));
   }
   if (to.variable < 0 || from.variable <= to.variable)
@@ -466,6 +492,7 @@ SmallVector<ShardingNetwork::End> ShardingNetwork::neededBy(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     End &end = ends.emplace_back();
+    end.user = user;
     if (isa<func::ReturnOp>(user)) {
       end.shardings = intern(
           {prices.intern(getResultSharding(function, use.getOperandNumber()),
@@ -533,6 +560,7 @@ void ShardingNetwork::addValue(Value value) {
   End kept;
   kept.shardings = candidatesFor(made, needed);
   kept.variable = network.addVariable(kept.shardings.size());
+  kept.user = needed.front().user;
   // At the start it is kept as it is made.
   Id start = made.variable < 0 ? made.shardings.front()
                                : made.shardings[startAssignment[made.variable]];

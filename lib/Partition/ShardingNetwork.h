@@ -20,6 +20,7 @@
 #include "AxisReach.h"
 #include "HeldVersions.h"
 #include "OpChoices.h"
+#include "ProgramCalls.h"
 
 #include "weft/IR/Microbatches.h"
 #include "weft/Optimize/CostNetwork.h"
@@ -52,10 +53,17 @@ class ShardingNetwork {
 public:
   using Id = ReshardPrices::Id;
 
+  /// What an all-reduce pays beside what it sends: as any call; nothing, as if
+  /// all were one call; or, if nothing overlaps with it, nothing where it joins
+  /// one of the calls that choices found before lead to.
+  enum class SumLatency { AsAnyCall, None, OfNewCalls };
+
   /// `start`: a choice for each op, which is one of its strategies from then
-  /// on.
+  /// on. `calls`: for SumLatency::OfNewCalls.
   ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
-                  StrategyTables &strategies);
+                  StrategyTables &strategies,
+                  SumLatency sumLatency = SumLatency::AsAnyCall,
+                  const ProgramCalls *calls = nullptr);
 
   /// The cheapest choices that are found.
   OpChoices solve(optimize::CostNetwork::Options limits);
@@ -64,6 +72,12 @@ public:
     /// Those that count, see weightOf, and all.
     double countedSeconds = 0;
     double seconds = 0;
+    /// As countedSeconds, with a whole latency for each call that is left where
+    /// calls become one, of those that nothing overlaps with; and what
+    /// latencies of such all-reduces are of it.
+    double combinedSeconds = 0;
+    double sumLatencySeconds = 0;
+    ProgramCalls calls;
     /// Bytes that each device sends.
     double wireBytes = 0;
     /// The most bytes of results of ops, and of what is made of values by
@@ -72,10 +86,10 @@ public:
   };
   Moves movesOf(const OpChoices &choices) const;
   const Moves &getStartMoves() const { return startMoves; }
-  /// What choices with these moves cost as they are carried out: every version
-  /// of a value is made of the nearest one there is.
+  /// What choices cost as they are carried out, every version of a value made
+  /// of the nearest one there is: `moveSeconds` of moves, and their work.
   optimize::Cost costCarriedOut(const OpChoices &choices,
-                                const Moves &moves) const;
+                                double moveSeconds) const;
 
   const optimize::CostNetwork &getNetwork() const { return network; }
   const optimize::CostNetwork::Solution &getSolution() const {
@@ -118,6 +132,8 @@ private:
     Variable variable = -1;
     /// Of `lists`: equal ones lie at one address.
     llvm::ArrayRef<Id> shardings;
+    /// The op that takes it, if it is needed there.
+    mlir::Operation *user = nullptr;
     bool isBarrier = false;
   };
 
@@ -159,6 +175,9 @@ private:
                 llvm::ArrayRef<uint64_t> sets);
   void search(optimize::CostNetwork::Options limits);
   class Walk;
+  ProgramCalls::Mobility mobilityOf(mlir::Operation *op,
+                                    const FactorSolution &choice,
+                                    bool exchanges) const;
   bool isSlicedSum(Id made, Id kept, Id need) const;
   using Values = std::vector<std::vector<int32_t>>;
   struct KeptValue;
@@ -167,13 +186,18 @@ private:
                    const Values &allowed,
                    std::vector<std::pair<Values, Assignment>> &branches) const;
   void correct(const optimize::CostNetwork::Options &limits);
-  optimize::Cost costOf(Id from, Id to, mlir::Value value);
+  llvm::ArrayRef<int32_t> joinedSums(mlir::Value value, mlir::Operation *user);
+  optimize::Cost costOf(Id from, Id to, mlir::Value value,
+                        llvm::ArrayRef<int32_t> joined);
   double runsOf(mlir::Operation *op) const;
   llvm::ArrayRef<Id> overlappingNeeds(mlir::Value value) const;
+  bool overlaps(mlir::Value value, Id from, Id to) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
-  void findEarlyAndLate(mlir::Block &block);
+  void findEarlyAndLate(mlir::Block &block, const OpChoices &start);
 
   mlir::func::FuncOp function;
+  SumLatency sumLatency;
+  const ProgramCalls *calls;
   StrategyTables &tables;
   ReshardPrices &prices;
   AxisReach reach;
@@ -202,6 +226,7 @@ private:
   /// Lists of strategies that are not those of the tables alone.
   std::deque<std::vector<OpStrategy>> ownStrategies;
   std::set<std::vector<Id>> lists;
+  std::set<std::vector<int32_t>> joinedLists;
   llvm::DenseMap<std::pair<const OpStrategy *, unsigned>, llvm::ArrayRef<Id>>
       listsOf;
   /// What a value may be kept as, by the lists at its ends.
@@ -213,13 +238,13 @@ private:
            Table>
       works;
   /// Tables of moves by the shardings at both ends, the types, the runs, what
-  /// overlaps with the step, and whether it waits behind a barrier. The second
-  /// has a row for each sharding at the later end.
+  /// overlaps with the step, what all-reduces are free, and whether it waits
+  /// behind a barrier. The second has a row for each sharding at the later end.
   struct MoveTables {
     Table table = -1, turned = -1;
   };
   std::map<std::tuple<const Id *, const Id *, const void *, const void *,
-                      double, const Id *, int, bool>,
+                      double, const Id *, int, const int32_t *, bool>,
            MoveTables>
       moves;
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --weft-propagate --weft-optimize-shardings=cluster=%S/Inputs/uniform.toml --split-input-file | FileCheck %s
+// RUN: shard-opt %s --weft-propagate "--weft-optimize-shardings=cluster=%S/Inputs/uniform.toml combined=false" --split-input-file | FileCheck %s --check-prefix=APART
 
 // RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --weft-insert-reshards --weft-verify-form=form=sharded --split-input-file -o /dev/null
 
@@ -169,6 +170,44 @@ func.func @stack_of_sums(
 
 // -----
 
+// Calls for what one op takes become one, however many: eight sums of which one
+// is used twice, rather than nine.
+
+weft.mesh @mesh = <["model"=8]>
+
+// CHECK-LABEL: func.func @long_stack_of_sums
+// CHECK:         weft.concat
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {}]>, {{.*}}], weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]
+func.func @long_stack_of_sums(
+    %x: tensor<64x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>},
+    %w0: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w1: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w2: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w3: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w4: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w5: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w6: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %w7: tensor<1024x64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %v: tensor<64x8xf32>, %w: tensor<512x8xf32>)
+    -> (tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}, tensor<64x8xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %p0 = weft.dot_general %x, %w0 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p1 = weft.dot_general %x, %w1 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p2 = weft.dot_general %x, %w2 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p3 = weft.dot_general %x, %w3 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p4 = weft.dot_general %x, %w4 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p5 = weft.dot_general %x, %w5 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p6 = weft.dot_general %x, %w6 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %p7 = weft.dot_general %x, %w7 contracting = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x64xf32>) -> tensor<64x64xf32>
+  %t = math.tanh %p0 : tensor<64x64xf32>
+  %c = weft.concat %p0, %p1, %p2, %p3, %p4, %p5, %p6, %p7 dim = 1 : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x512xf32>
+  %tc = math.tanh %c : tensor<64x512xf32>
+  %y = weft.dot_general %t, %v contracting = [1] x [0] : (tensor<64x64xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  %yc = weft.dot_general %tc, %w contracting = [1] x [0] : (tensor<64x512xf32>, tensor<512x8xf32>) -> tensor<64x8xf32>
+  return %y, %yc : tensor<64x8xf32>, tensor<64x8xf32>
+}
+
+// -----
+
 // A table is not gathered because that overlaps with other work: gathering the
 // indices and partial lookups send less.
 
@@ -183,6 +222,47 @@ func.func @lookup_in_a_small_table(
     -> (tensor<1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}]>}) {
   %rows = weft.gather %table, %ids dim = 0 : (tensor<49152xf32>, tensor<1024xi32>) -> tensor<1024xf32>
   return %rows : tensor<1024xf32>
+}
+
+// -----
+
+// Matrix factorisation: all four lookups are reduced in one call. To leave the
+// biases as partial sums, or a factor, sends fewer bytes, in a call of its own;
+// where no calls are combined, this is what remains.
+
+weft.mesh @mesh = <["model"=8]>
+
+// APART-LABEL: func.func @factors
+// APART:         math.tanh
+// APART:         weft.scatter_add
+// APART-SAME:      unreduced={"model"}
+// CHECK-LABEL: func.func @factors
+// CHECK:         arith.mulf
+// CHECK-SAME:      weft.operand_shardings = [#weft.sharding<@mesh, [{}, {}]>, #weft.sharding<@mesh, [{}, {}]>]
+// CHECK-COUNT-2: arith.addf {{.*}} {weft.operand_shardings = [#weft.sharding<@mesh, [{}]>, #weft.sharding<@mesh, [{}]>]
+// CHECK-COUNT-2: weft.scatter_add {{.*}} weft.shardings = [#weft.sharding<@mesh, [{"model"}, {}]>]
+func.func @factors(
+    %u: tensor<128x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %v: tensor<64x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>},
+    %bu: tensor<128xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}]>},
+    %bv: tensor<64xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}]>},
+    %i: tensor<32xi32>, %j: tensor<32xi32>)
+    -> (tensor<128x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>}, tensor<64x16xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>}) {
+  %a = weft.gather %u, %i dim = 0 : (tensor<128x16xf32>, tensor<32xi32>) -> tensor<32x16xf32>
+  %b = weft.gather %v, %j dim = 0 : (tensor<64x16xf32>, tensor<32xi32>) -> tensor<32x16xf32>
+  %p = arith.mulf %a, %b : tensor<32x16xf32>
+  %r = weft.reduce sum %p dims = [1] : tensor<32x16xf32> -> tensor<32xf32>
+  %ba = weft.gather %bu, %i dim = 0 : (tensor<128xf32>, tensor<32xi32>) -> tensor<32xf32>
+  %ra = arith.addf %r, %ba : tensor<32xf32>
+  %bb = weft.gather %bv, %j dim = 0 : (tensor<64xf32>, tensor<32xi32>) -> tensor<32xf32>
+  %rb = arith.addf %ra, %bb : tensor<32xf32>
+  %s = math.tanh %rb : tensor<32xf32>
+  %d = weft.broadcast %s dims = [0] : tensor<32xf32> -> tensor<32x16xf32>
+  %da = arith.mulf %d, %b : tensor<32x16xf32>
+  %db = arith.mulf %d, %a : tensor<32x16xf32>
+  %du = weft.scatter_add %da, %i dim = 0 : (tensor<32x16xf32>, tensor<32xi32>) -> tensor<128x16xf32>
+  %dv = weft.scatter_add %db, %j dim = 0 : (tensor<32x16xf32>, tensor<32xi32>) -> tensor<64x16xf32>
+  return %du, %dv : tensor<128x16xf32>, tensor<64x16xf32>
 }
 
 // -----

@@ -69,9 +69,12 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
 
     **Does** choose how every op is split, so that the predicted time of moving
     data and of computing is least over the whole function. Propagation's answer
-    is the start, and stays where nothing better is found. Shardings of
-    arguments, results and constraints stay as they are. An axis may split what
-    is walked together with something that it splits already.
+    is the start, and stays where nothing better is found. Where latencies of
+    all-reduces count, it is chosen again, as if these had none and knowing which
+    join another call; the best is kept, by the calls that are left when
+    collectives are combined.
+    Shardings of arguments, results and constraints stay as they are. An axis may
+    split what is walked together with something that it splits already.
 
     **Leaves** a sharded graph in which every op has the shardings in which it
     takes its operands, `weft.operand_shardings`, and leaves its results,
@@ -86,6 +89,9 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
     Option<"maxTable", "max-table", "int64_t", /*default=*/"262144",
            "Entries of the largest table of costs that is made. Where more "
            "would be needed, choices that look worst are given up.">,
+    Option<"combined", "combined", "bool", /*default=*/"true",
+           "Collectives are combined afterwards: several all-reduces may have "
+           "one latency.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];
