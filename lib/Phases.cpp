@@ -149,6 +149,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinEqualOps());
   // While the dimensions that slices are taken of have their size.
   pm.addPass(createJoinSlices());
+  // Between the two, as well: what is left of slices is exchanged.
+  if (options.optimizeShardings)
+    pm.addPass(createCutWeights());
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
   // Once axes divide dimensions, which padding sees to.

@@ -45,6 +45,14 @@ bool ShardingNetwork::contracts(Operation *op) const {
           }));
 }
 
+/// Whether elements that the slice takes can be exchanged: the dimension is
+/// split.
+static bool isAlongSplit(SliceOp slice) {
+  ShardingAttr sharding = getSharding(slice.getOperand());
+  auto move = findSlice(slice, typeOf(slice.getOperand()));
+  return sharding && move && !sharding.getDims()[move->dim].getAxes().empty();
+}
+
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -79,6 +87,9 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   usualNeeds = findNeeds(function, start, prices);
   for (auto lookup : block.getOps<GatherOp>())
     usualNeeds.erase(rootOf(lookup.getOperand()));
+  for (auto slice : block.getOps<SliceOp>())
+    if (isAlongSplit(slice))
+      usualNeeds.erase(rootOf(slice.getOperand()));
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::ConstantOp>(op))

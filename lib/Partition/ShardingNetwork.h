@@ -208,8 +208,8 @@ private:
   optimize::Cost fixedCost = 0;
   Moves startMoves;
   llvm::DenseSet<mlir::Operation *> early, late;
-  /// What the start takes of each value, but of tables: a lookup does not need
-  /// what it is given.
+  /// What the start takes of each value, but of tables, and of what slices are
+  /// taken of along a split dimension: these do not need what they are given.
   Needs usualNeeds;
   /// Seconds that a device computes in a step with the start's choices: in
   /// matmuls and lookups [1], and in other ops [0].

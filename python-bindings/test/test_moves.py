@@ -83,15 +83,17 @@ def test_fused_projection(sizes, ways, dtype):
     assert "all_gather" not in kinds and "all_to_all" not in kinds, kinds
 
 
+@pytest.mark.parametrize("rows", [4, ROWS])
 @pytest.mark.parametrize(("ways", "thirds"), [(2, 1), (3, 2), (4, 2), (8, 3)])
-def test_bytes_of_a_fused_projection(ways, thirds):
-    """In units of what a device has of one of the three parts."""
+def test_bytes_of_a_fused_projection(ways, thirds, rows):
+    """Rows of the batch or of the weight, whichever are fewer, in units of what a device has of
+    one of the three parts."""
     sizes = (24 * ways,) * 3
     function = weft.value_and_grad(fused_loss(sizes))
-    arguments = fused_params(sizes, "float32"), numbers(ROWS, WIDTH)
+    arguments = fused_params(sizes, "float32"), numbers(rows, WIDTH)
     step, _ = compiled(function, arguments, ways, (SPECS, None), (None, SPECS))
     exchanges = [c for c in step.collectives() if c.kind == "exchange"]
-    assert sum(c.total_bytes for c in exchanges) == 2 * thirds * ROWS * 24 * 4
+    assert sum(c.total_bytes for c in exchanges) == 2 * thirds * min(rows, WIDTH) * 24 * 4
 
 
 MOVES = {

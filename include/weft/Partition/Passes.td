@@ -27,6 +27,27 @@ def JoinSlices : FormPass<"weft-join-slices", "Graph"> {
   let dependentDialects = ["::weft::WeftDialect"];
 }
 
+def CutWeights : FormPass<"weft-cut-weights", "Graph"> {
+  let summary = "Cut a weight instead of what is computed of it";
+  let description = [{
+    **Needs** a sharded graph.
+
+    **Does** make of a matmul whose result is only cut into slices, along a
+    dimension that an axis splits, a matmul by each slice of the weight; sums
+    with what is as long as a row, such as a bias, are cut with it. Of matmuls and
+    sums of what a `weft.concat` puts together along such a dimension, those of
+    each operand: what they make is added up, or put together. So rows of the
+    weight are exchanged instead of rows of the batch. It is done where these are
+    fewer bytes, forward and backward each for themselves, and not of a weight
+    that is split along another dimension too.
+
+    **Leaves** a sharded graph.
+
+    **Example** `test/Partition/cut-weights.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+}
+
 def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {
   let summary = "Pad dimensions that their axes do not divide";
   let description = [{
