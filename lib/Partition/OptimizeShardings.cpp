@@ -40,7 +40,7 @@ static constexpr double leastShareOfSums = 0.05;
 static constexpr double leastGain = 0.005;
 /// The largest network that is solved again: which sums join a call takes time
 /// that grows with the square of the program.
-static constexpr size_t mostVariablesSolvedAgain = 1 << 13;
+static constexpr size_t mostVariablesSolvedAgain = 1 << 11;
 
 /// A uniform constant is made as its users take it; as a whole, of which parts
 /// are free, where they do not agree.
