@@ -88,18 +88,17 @@ static bool isNvlinkKind(LinkKind kind) {
 static Rates ratesOf(const Cluster &cluster, const CollectiveCall &call,
                      const Calibration &calibration) {
   const NodeLink &link = cluster.node.link;
-  const double share = 1 / static_cast<double>(call.sharedBy);
   Rates rates;
   if (call.group.ranksPerNode > 1 && link.kind == LinkKind::None)
-    rates.node =
-        cluster.device.hostBytesPerSecond * share * calibration.hostRate;
+    rates.node = cluster.device.hostBytesPerSecond * call.share.node *
+                 calibration.hostRate;
   else if (call.group.ranksPerNode > 1)
-    rates.node = link.bytesPerSecond * share *
+    rates.node = link.bytesPerSecond * call.share.node *
                  (isNvlinkKind(link.kind) ? calibration.nvlinkRate
                                           : calibration.pcieRate);
   // The NICs of a node serve all its devices alike, the other groups as well.
   if (!call.group.isInNode() && cluster.network)
-    rates.network = cluster.network->nicBytesPerSecond * share *
+    rates.network = cluster.network->nicBytesPerSecond * call.share.network *
                     static_cast<double>(cluster.network->nicsPerNode *
                                         call.group.ranksPerNode) /
                     static_cast<double>(cluster.node.devices) *
@@ -192,8 +191,7 @@ void NcclModel::pat() {
 }
 
 void NcclModel::inSwitch() {
-  const double switchRate = link.bytesPerSecond /
-                            static_cast<double>(call.sharedBy) *
+  const double switchRate = link.bytesPerSecond * call.share.node *
                             of(calibration.inSwitchRate, cluster.device);
   const double hop = nccl::switchHop * calibration.nodeHopFactor;
   const double networkRate = rates.network / group.neighbourOversubscription;
@@ -224,9 +222,8 @@ void NcclModel::pairwise() {
   const double linkShare = calibration.pairwiseRate;
   double seconds = 0;
   if (ranksPerNode > 1)
-    seconds = (ranksPerNode - 1 + passedOn) / ranks * call.bytes *
-              static_cast<double>(call.sharedBy) /
-              (link.bytesPerSecond * linkShare);
+    seconds = (ranksPerNode - 1 + passedOn) / ranks * call.bytes /
+              (link.bytesPerSecond * call.share.node * linkShare);
   if (!group.isInNode())
     seconds = std::max(seconds, far / ranks * call.bytes *
                                     group.pairOversubscription *
@@ -260,11 +257,13 @@ CollectiveTime NcclModel::fastest() {
     break;
   case CollectiveKind::Permute:
   case CollectiveKind::Exchange:
-    consider(calibration.callSeconds +
-                 sendSeconds(cluster,
-                             call.bytes * static_cast<double>(call.sharedBy),
-                             group.level, calibration),
-             Algorithm::Direct, Protocol::Simple);
+    consider(
+        calibration.callSeconds +
+            sendSeconds(cluster,
+                        call.bytes / (group.isInNode() ? call.share.node
+                                                       : call.share.network),
+                        group.level, calibration),
+        Algorithm::Direct, Protocol::Simple);
     break;
   }
   return best;
@@ -299,9 +298,8 @@ static CollectiveTime sharedMemoryTime(const NodeLink &link,
                                        const CollectiveCall &call) {
   const double seconds =
       static_cast<double>(call.group.ranks) * link.latencySeconds +
-      call.bytes * sharedMemoryFactor(call) *
-          static_cast<double>(call.sharedBy) /
-          sharedMemoryRate(link, call.bytes);
+      call.bytes * sharedMemoryFactor(call) /
+          (call.share.node * sharedMemoryRate(link, call.bytes));
   return {seconds, sharedMemoryAlgorithm(call.kind), Protocol::None};
 }
 

@@ -113,6 +113,30 @@ static std::vector<int64_t> spread(int64_t bytes, const cost::Placement &group,
   return sent;
 }
 
+/// Fills in how a collective uses links.
+static void findLinkUse(CollectiveTiming &timing, const cost::CostModel &cost) {
+  const cost::Placement &group = timing.call.group;
+  const double alone = timing.time.seconds;
+  if (alone <= 0)
+    return;
+  const auto useOf = [&](cost::LinkShare share) {
+    cost::CollectiveCall call = timing.call;
+    call.share = share;
+    const double halved = cost.collective(call).seconds / alone;
+    return LinkUse{std::min(1.0, halved - 1), halved};
+  };
+  if (!group.isInNode())
+    timing.network = useOf({1, 0.5});
+  if (group.ranksPerNode == 1)
+    return;
+  timing.node = useOf({0.5, 1});
+  // What goes on to other nodes at their rate crosses links of the node, too.
+  if (const double rate = cost.cluster().node.link.bytesPerSecond; rate > 0)
+    timing.node.used =
+        std::clamp(static_cast<double>(timing.sentBytes[0]) / alone / rate,
+                   timing.node.used, 1.0);
+}
+
 CollectiveTiming Prices::collective(const plan::Entry &entry,
                                     const plan::CollectiveStart &start) const {
   const cost::CollectiveKind kind =
@@ -123,17 +147,15 @@ CollectiveTiming Prices::collective(const plan::Entry &entry,
                            : std::max(sizeOf(entry, start.source()),
                                       sizeOf(entry, start.destination()));
   CollectiveTiming timing;
-  timing.call = {kind, bytes, group, 1};
+  timing.call = {kind, bytes, group};
   timing.time = cost.collective(timing.call);
   timing.duration = toPicoseconds(timing.time.seconds);
-  timing.shared =
-      std::max(timing.duration,
-               toPicoseconds(cost.collective({kind, bytes, group, 2}).seconds));
   timing.axes = groups.axesOf(start.group());
   timing.blocks = groups.blocks(start.group());
   timing.sentBytes =
       spread(cost::wireBytes(kind, static_cast<int64_t>(bytes), group.ranks),
              group, Streams::levelsOf(cost.cluster()));
+  findLinkUse(timing, cost);
   return timing;
 }
 

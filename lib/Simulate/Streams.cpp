@@ -42,10 +42,14 @@ Streams::Streams(const cost::CostModel &cost, size_t queues, size_t axes)
     : usage(axes, levelsOf(cost.cluster())), cost(cost), queues(queues + 1),
       issueTime(toPicoseconds(cost.cluster().software.issueSeconds)) {}
 
-bool CollectiveTiming::sharesLinksWith(const CollectiveTiming &other) const {
-  const cost::Placement &a = call.group, &b = other.call.group;
-  return (a.ranksPerNode > 1 && b.ranksPerNode > 1) ||
-         (!a.isInNode() && !b.isInNode());
+double LinkUse::slowdownBeside(const LinkUse &other) const {
+  const double left = std::max(0.5, 1 - other.used);
+  return 1 + (halved - 1) * (1 / left - 1);
+}
+
+double CollectiveTiming::slowdownBeside(const CollectiveTiming &other) const {
+  return std::max(node.slowdownBeside(other.node),
+                  network.slowdownBeside(other.network));
 }
 
 /// Fills in the factors of collectives, and returns that of the kernel.
@@ -62,10 +66,9 @@ Streams::Factor Streams::findFactors(const KernelTime *kernel,
       factor = both.communicationFactor;
     }
     for (const Active &other : active)
-      if (other.queue != each.queue &&
-          collective.sharesLinksWith(*queues[other.queue].front().collective))
-        factor *= static_cast<double>(collective.shared) /
-                  static_cast<double>(collective.duration);
+      if (other.queue != each.queue)
+        factor *=
+            collective.slowdownBeside(*queues[other.queue].front().collective);
     each.factor = toFactor(factor);
   }
   return toFactor(kernelFactor);

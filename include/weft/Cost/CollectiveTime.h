@@ -39,14 +39,18 @@ enum class Protocol : uint8_t { None, LL, LL128, Simple };
 std::string_view nameOf(Algorithm algorithm);
 std::string_view nameOf(Protocol protocol);
 
+/// What other collectives leave of the links in a node and between nodes.
+struct LinkShare {
+  double node = 1, network = 1;
+};
+
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::AllReduce;
   /// The larger of operand and result on one device, as nccl-tests' size.
   /// Of an exchange what a device sends, which depends on its map.
   double bytes = 0;
   Placement group;
-  /// Collectives that use the same links at the same time, with this one.
-  int64_t sharedBy = 1;
+  LinkShare share = {};
 };
 
 struct CollectiveTime {

@@ -35,11 +35,23 @@ struct KernelTime {
   double memoryBytesPerSecond = 0;
 };
 
+/// What a collective makes of the links in a node, or of those between nodes.
+struct LinkUse {
+  /// The share of them that it uses when it is alone, and by what factor it
+  /// takes longer with half of them.
+  double used = 0, halved = 1;
+
+  /// By what factor it takes longer beside another one. Of the two one that
+  /// needs less than half of the links leaves the rest.
+  double slowdownBeside(const LinkUse &other) const;
+};
+
 struct CollectiveTiming {
   cost::CollectiveCall call;
   cost::CollectiveTime time;
-  /// Alone, and with another collective on the same links.
-  Picoseconds duration = 0, shared = 0;
+  /// Alone.
+  Picoseconds duration = 0;
+  LinkUse node, network;
   /// Number of its axes.
   size_t axes = 0;
   /// The software computes nothing beside it.
@@ -47,7 +59,7 @@ struct CollectiveTiming {
   /// By level of links.
   std::vector<int64_t> sentBytes;
 
-  bool sharesLinksWith(const CollectiveTiming &other) const;
+  double slowdownBeside(const CollectiveTiming &other) const;
 };
 
 /// What a stream did, for traces.

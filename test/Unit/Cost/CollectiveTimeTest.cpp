@@ -110,10 +110,18 @@ TEST(CollectiveTimeTest, SharedLinksAreSlower) {
        {allReduce, allGather, allToAll, permute, exchange}) {
     CollectiveCall call{kind, gigabyte, placeNeighbours(cluster, 16)};
     const double alone = collectiveTime(cluster, call, {}).seconds;
-    call.sharedBy = 2;
+    call.share = {0.5, 0.5};
     const double shared = collectiveTime(cluster, call, {}).seconds;
     EXPECT_NEAR(shared / alone, 2, 0.1);
   }
+}
+
+TEST(CollectiveTimeTest, TheNetworkHoldsUpWhatHasHalfOfANode) {
+  const Cluster cluster = load("dgx-h100");
+  CollectiveCall call{allGather, gigabyte, placeGroup(cluster, {{4, 4}})};
+  const double alone = collectiveTime(cluster, call, {}).seconds;
+  call.share.node = 0.5;
+  EXPECT_EQ(collectiveTime(cluster, call, {}).seconds, alone);
 }
 
 TEST(CollectiveTimeTest, ThreadsOfOneProcess) {

@@ -28,10 +28,10 @@ protected:
   CollectiveTiming makeCollective(Picoseconds duration, int64_t ranks) {
     CollectiveTiming made;
     made.call = {cost::CollectiveKind::AllReduce, 1 << 20,
-                 cost.place({{ranks, 1}}), 1};
+                 cost.place({{ranks, 1}})};
     made.time.seconds = toSeconds(duration);
     made.duration = duration;
-    made.shared = 2 * duration;
+    made.node = {1, 2};
     made.sentBytes.resize(Streams::levelsOf(cost.cluster()));
     return made;
   }
@@ -107,11 +107,25 @@ TEST_F(StreamsTest, TwoQueuesShareLinks) {
 
 TEST_F(StreamsTest, ANodeAndTheNetworkShareNothing) {
   CollectiveTiming spread = makeCollective(100 * us, 8);
-  spread.call.group = cost.place({{8, 8}});
+  spread.node = {};
+  spread.network = {1, 2};
   streams.start(0, collective, 0);
   streams.start(1, spread, 1);
   streams.wait(1, 1);
   EXPECT_EQ(streams.now, 100 * us);
+}
+
+TEST_F(StreamsTest, WhoNeedsFewLinksLeavesTheRest) {
+  // Held up between nodes, it needs a fifth of the links in a node.
+  CollectiveTiming spread = makeCollective(200 * us, 16);
+  spread.node = {0.2, 1};
+  spread.network = {1, 2};
+  streams.start(0, collective, 0);
+  streams.start(1, spread, 1);
+  streams.wait(0, 0);
+  EXPECT_NEAR(toSeconds(streams.now), 125e-6, 1e-9);
+  streams.wait(1, 1);
+  EXPECT_EQ(streams.now, 200 * us);
 }
 
 TEST_F(StreamsTest, LaunchesAreOfTheHost) {
@@ -138,7 +152,8 @@ TEST_F(StreamsTest, ACollectiveThatBlocksHidesBehindNothing) {
 
 TEST_F(StreamsTest, ACollectiveThatBlocksOvertakesOthers) {
   CollectiveTiming early = makeCollective(1000 * us, 8);
-  early.call.group = cost.place({{8, 8}});
+  early.node = {};
+  early.network = {1, 2};
   collective.blocks = true;
   streams.start(0, early, 0);
   streams.start(0, collective, 1);
