@@ -52,6 +52,13 @@ double CostModel::kernel(const MemoryTraffic &traffic,
   return machine.software.computeFactor * (launch() + seconds);
 }
 
+double CostModel::behindOthers(double seconds) const {
+  return machine.device.generation == Generation::Cpu
+             ? seconds
+             : std::max(0.0,
+                        seconds - machine.software.computeFactor * launch());
+}
+
 double CostModel::hostCopy(double bytes) const {
   return hostCopySeconds(machine.device, bytes, calibration);
 }

@@ -92,16 +92,19 @@ double StepBuilder::secondsOf(Operation *op, int64_t count) const {
         cost::Gemm gemm = costOf(dot);
         (gemm.batch % count == 0 && gemm.batch > 1 ? gemm.batch : gemm.m) /=
             count;
-        return model.gemm(gemm);
+        return model.behindOthers(model.gemm(gemm));
       })
       .Case<AttentionOp, AttentionGradOp>([&](auto attention) {
-        return model.attention(costOf(attention)) / double(count);
+        return model.behindOthers(model.attention(costOf(attention))) /
+               double(count);
       })
       .Default([&](Operation *) {
         double bytes = 0;
         for (Value result : op->getResults())
           bytes += double(bytesOf(result)) / double(count);
-        return isStored(op) ? model.kernel({2 * bytes, bytes}, {}) : 0;
+        return isStored(op)
+                   ? model.behindOthers(model.kernel({2 * bytes, bytes}, {}))
+                   : 0;
       });
 }
 

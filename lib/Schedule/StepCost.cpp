@@ -240,23 +240,23 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
   }
   if (auto communication = dyn_cast<CommunicationOpInterface>(op))
     return model.collective(callOf(communication, model)).seconds;
-  if (auto gemm = dyn_cast<GemmOp>(op))
-    return model.gemm(describe(gemm));
-  if (auto dot = dyn_cast<GroupedDotOp>(op))
-    return model.gemm(costOf(dot));
-  if (auto outer = dyn_cast<GroupedOuterOp>(op))
-    return model.gemm(costOf(outer));
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return model.attention(costOf(attention));
-  if (auto grad = dyn_cast<AttentionGradOp>(op))
-    return model.attention(costOf(grad));
   if (isa<WaitOp, BarrierOp>(op))
     return 0;
+  if (auto gemm = dyn_cast<GemmOp>(op))
+    return model.behindOthers(model.gemm(describe(gemm)));
+  if (auto dot = dyn_cast<GroupedDotOp>(op))
+    return model.behindOthers(model.gemm(costOf(dot)));
+  if (auto outer = dyn_cast<GroupedOuterOp>(op))
+    return model.behindOthers(model.gemm(costOf(outer)));
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return model.behindOthers(model.attention(costOf(attention)));
+  if (auto grad = dyn_cast<AttentionGradOp>(op))
+    return model.behindOthers(model.attention(costOf(grad)));
+  double seconds = secondsOfKernel(op, model);
   if (auto sort = dyn_cast<ArgsortOp>(op)) // looks at each element so often
-    return secondsOfKernel(op, model) *
-           llvm::Log2_64_Ceil(
-               sort.getOperand().getType().getDimSize(sort.getDim()));
-  return secondsOfKernel(op, model);
+    seconds *= llvm::Log2_64_Ceil(
+        sort.getOperand().getType().getDimSize(sort.getDim()));
+  return model.behindOthers(seconds);
 }
 
 } // namespace weft

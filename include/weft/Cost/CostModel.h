@@ -48,6 +48,9 @@ public:
   double secondsPerFlop(Precision precision) const;
   double secondsPerByte() const;
   double launch() const { return machine.device.launchSeconds; }
+  /// What is left of the seconds of a kernel behind others of its call: a GPU
+  /// launches all of them as one graph, a CPU's rank calls each.
+  double behindOthers(double seconds) const;
   double hostCopy(double bytes) const;
   /// `level` as in Placement.
   double send(double bytes, size_t level) const;

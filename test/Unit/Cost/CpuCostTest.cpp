@@ -152,6 +152,7 @@ TEST_F(CpuCostTest, MoreRanksThanCoresTakeTurns) {
   work.flops = 2e6;
   work.addCalls("erf", 1e6);
   EXPECT_DOUBLE_EQ(four.kernel({4, 4}, work), 2 * model().kernel({4, 4}, work));
+  EXPECT_EQ(four.behindOthers(1e-3), 1e-3);
   const CollectiveCall call{CollectiveKind::AllReduce, 1e9,
                             model().place({{2, 1}})};
   EXPECT_DOUBLE_EQ(four.collective(call).seconds,

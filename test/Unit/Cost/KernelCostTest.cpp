@@ -122,6 +122,7 @@ TEST(KernelCostTest, MemoryRates) {
   EXPECT_NEAR(h100.memoryKernel({4e9, 0}), 4e9 / 3216e9, 2e-5);
   EXPECT_NEAR(h100.memoryKernel({2e9, 2e9}), 4e9 / 2955e9, 2e-5);
   EXPECT_DOUBLE_EQ(h100.memoryKernel({0, 0}), h100.launch());
+  EXPECT_EQ(h100.behindOthers(h100.memoryKernel({0, 0})), 0);
   // Small kernels reach less.
   EXPECT_GT(h100.memoryKernel({1e5, 1e5}) - h100.launch(), 1.5 * 2e5 / 3.35e12);
   EXPECT_NEAR(h100.hostCopy(4e9), 4e9 / 54.8e9, 1e-3);
