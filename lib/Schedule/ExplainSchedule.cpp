@@ -13,6 +13,7 @@
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/SourceLocation.h"
+#include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/EntryBuffers.h"
 #include "weft/Schedule/OrderBound.h"
 #include "weft/Schedule/ProgramStates.h"
@@ -130,10 +131,11 @@ ScheduleTimes predictTimes(Block &block, const cost::CostModel &model) {
 // The bound
 //===----------------------------------------------------------------------===//
 
-/// The steps of a block whose collectives have been started. Of a loop, what is
-/// computed behind the first sum that a collective begins with is a step of its
-/// own.
-static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model) {
+/// The steps of a block whose collectives have been started; with `only`, those
+/// over other axes take no time. Of a loop, what is computed behind the first
+/// sum that a collective begins with is a step of its own.
+static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model,
+                                 AxesAttr only) {
   llvm::DenseMap<Operation *, int32_t> indices, firstParts;
   std::vector<Step> steps;
   auto toPicoseconds = [](double seconds) {
@@ -158,13 +160,13 @@ static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model) {
     });
     double seconds = 0;
     if (auto loop = dyn_cast<RepeatOp>(op)) {
-      const double iteration = leastSeconds(loop.getBlock(), model);
+      const double iteration = leastSeconds(loop.getBlock(), model, only);
       firstParts[&op] = int32_t(steps.size());
       step.picoseconds = toPicoseconds(double(loop.getCount() - 1) * iteration);
       steps.push_back(step);
       step.operands = {firstParts[&op]};
       seconds = iteration;
-    } else if (start || usesBuffers(&op)) {
+    } else if (start ? !only || start.getAxes() == only : usesBuffers(&op)) {
       seconds = estimateSeconds(&op, model);
     }
     step.picoseconds = toPicoseconds(seconds);
@@ -177,8 +179,8 @@ static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model) {
   return steps;
 }
 
-double leastSeconds(Block &block, const cost::CostModel &model) {
-  return double(leastTime(stepsOf(block, model))) * 1e-12;
+double leastSeconds(Block &block, const cost::CostModel &model, AxesAttr only) {
+  return double(leastTime(stepsOf(block, model, only))) * 1e-12;
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,6 +247,39 @@ static std::string print(const CollectiveTimes &collective,
          printExposed(collective);
 }
 
+/// Of the collectives over each of several lists of axes, what is exposed, and
+/// what would be in any order if all others took no time.
+static std::string printByAxes(const ScheduleTimes &times, Block &block,
+                               const cost::CostModel &model) {
+  struct Sum {
+    size_t count = 0;
+    double all = 0, exposed = 0;
+  };
+  llvm::MapVector<AxesAttr, Sum> sums;
+  for (const CollectiveTimes &each : times.collectives) {
+    Sum &sum = sums[StartOp(each.start).getAxes()];
+    ++sum.count;
+    sum.all += each.end - each.begin;
+    sum.exposed += each.exposed();
+  }
+  std::string text;
+  for (const auto &[axes, sum] : sums) {
+    if (sums.size() == 1)
+      break;
+    sharding::Mesh mesh =
+        findMesh(block.getParentOp(), axes.getMesh()).getMesh().toMesh();
+    text += "    over " + mesh.print(*axes.toAxes(mesh)) + ": " +
+            std::to_string(sum.count) +
+            (sum.count == 1 ? " collective, " : " collectives, ") +
+            printSeconds(sum.all) + ", exposed " + printSeconds(sum.exposed) +
+            " (by themselves at least " +
+            printSeconds(std::max(0.0, leastSeconds(block, model, axes) -
+                                           times.computing)) +
+            ")\n";
+  }
+  return text;
+}
+
 static std::string print(llvm::StringRef title, Block &block,
                          const cost::CostModel &model) {
   const ScheduleTimes times = predictTimes(block, model);
@@ -260,7 +295,8 @@ static std::string print(llvm::StringRef title, Block &block,
       "), computing " + printSeconds(times.computing) + "; " +
       std::to_string(count) +
       (count == 1 ? " collective, " : " collectives, ") +
-      printSeconds(communicating) + ", exposed " + printSeconds(exposed) + "\n";
+      printSeconds(communicating) + ", exposed " + printSeconds(exposed) +
+      "\n" + printByAxes(times, block, model);
   for (const CollectiveTimes &each : times.collectives)
     text += print(each, model);
   for (auto loop : block.getOps<RepeatOp>())

@@ -173,9 +173,10 @@ public:
   /// The longest paths behind the steps of the program.
   std::vector<int64_t> longestPaths() const;
   /// Minus how late each step of the program can begin, by an order from the
-  /// end that keeps to the ends in `order`.
+  /// end that keeps to the ends in `order`, and that reserves links or not.
   std::vector<int64_t> latestBegins(llvm::ArrayRef<Step> program,
-                                    llvm::ArrayRef<Action> order) const;
+                                    llvm::ArrayRef<Action> order,
+                                    bool reserves = false) const;
 
 private:
   size_t mirrored(size_t step) const { return steps.size() - 1 - step; }
@@ -206,13 +207,15 @@ std::vector<int64_t> Backwards::longestPaths() const {
   return paths;
 }
 
-std::vector<int64_t>
-Backwards::latestBegins(llvm::ArrayRef<Step> program,
-                        llvm::ArrayRef<Action> order) const {
+std::vector<int64_t> Backwards::latestBegins(llvm::ArrayRef<Step> program,
+                                             llvm::ArrayRef<Action> order,
+                                             bool reserves) const {
   std::vector<int64_t> priorities = timesOf(program, order).ends;
   std::reverse(priorities.begin(), priorities.end());
   std::vector<int64_t> ends =
-      timesOf(steps, overlapOrder(steps, priorities)).ends;
+      timesOf(steps, reserves ? reservedOrder(steps, priorities)
+                              : overlapOrder(steps, priorities))
+          .ends;
   const int64_t all = lastOf(ends);
   std::vector<int64_t> begins(steps.size());
   for (size_t step = 0; step < steps.size(); ++step)
@@ -245,6 +248,8 @@ public:
   void add(std::vector<Action> actions);
   /// Orders by positions and by longest paths, and what improves them.
   void addOverlapping(const OverlapOptions &options);
+  /// Orders in which links are left free for what is urgent.
+  void addReserved();
   /// Of those that hold at most so many bytes, the fastest; of those that hold
   /// at most `spared` more if it is much slower than these.
   std::vector<Action> takeFastest(double mostBytes, double spared = 0);
@@ -278,6 +283,13 @@ void Candidates::addOverlapping(const OverlapOptions &options) {
       if (round < improvements)
         priorities = backwards.latestBegins(steps, all.back().actions);
     }
+}
+
+void Candidates::addReserved() {
+  for (const std::vector<int64_t> *priorities : {&positions, &paths})
+    add(reservedOrder(
+        steps, backwards.latestBegins(steps, overlapOrder(steps, *priorities),
+                                      /*reserves=*/true)));
 }
 
 std::vector<Action> Candidates::takeFastest(double mostBytes, double spared) {
@@ -332,6 +344,7 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {4, 1},
                                         {1, 1}})
     candidates.addOverlapping(options);
+  candidates.addReserved();
   return candidates.takeFastest(
       double(ofProgram) + growth * double(ofProgram + beside), double(spared));
 }

@@ -21,30 +21,6 @@ static int32_t resourceOf(const Step &step) {
   return step.isCollective ? step.link : -1;
 }
 
-/// For each step how long the steps take that lead to it, given for each step
-/// those right before it, in an order in which these come first.
-static std::vector<int64_t>
-findHeads(llvm::ArrayRef<Step> steps, llvm::ArrayRef<int32_t> order,
-          llvm::ArrayRef<std::vector<int32_t>> before) {
-  std::vector<int64_t> heads(steps.size());
-  std::vector<llvm::BitVector> leading(steps.size());
-  for (int32_t step : order) {
-    leading[step].resize(steps.size());
-    for (int32_t other : before[step]) {
-      heads[step] =
-          std::max(heads[step], heads[other] + steps[other].picoseconds);
-      leading[step] |= leading[other];
-      leading[step].set(other);
-    }
-    std::map<int32_t, int64_t> busy;
-    for (unsigned other : leading[step].set_bits())
-      busy[resourceOf(steps[other])] += steps[other].picoseconds;
-    for (const auto &[resource, time] : busy)
-      heads[step] = std::max(heads[step], time);
-  }
-  return heads;
-}
-
 /// When the steps of one resource, interrupted where that is better, and what
 /// is behind each of them can be over.
 static int64_t endOf(llvm::ArrayRef<Step> steps, std::vector<int32_t> jobs,
@@ -75,6 +51,44 @@ static int64_t endOf(llvm::ArrayRef<Step> steps, std::vector<int32_t> jobs,
   return end;
 }
 
+/// For each step when it can begin, given for each step those right before it
+/// and behind it, in an order in which the former come first.
+static std::vector<int64_t>
+findHeads(llvm::ArrayRef<Step> steps, llvm::ArrayRef<int32_t> order,
+          llvm::ArrayRef<std::vector<int32_t>> before,
+          llvm::ArrayRef<std::vector<int32_t>> behind) {
+  std::vector<int64_t> heads(steps.size()), paths(steps.size());
+  std::vector<llvm::BitVector> leading(steps.size());
+  for (auto [index, step] : llvm::enumerate(order)) {
+    llvm::BitVector &own = leading[step];
+    own.resize(steps.size());
+    for (int32_t other : before[step]) {
+      heads[step] =
+          std::max(heads[step], heads[other] + steps[other].picoseconds);
+      own |= leading[other];
+      own.set(other);
+    }
+    if (before[step].size() < 2)
+      continue;
+    // The longest paths from what leads to the step.
+    std::map<int32_t, std::vector<int32_t>> jobs;
+    for (int32_t other : llvm::reverse(order.take_front(index))) {
+      if (!own.test(other))
+        continue;
+      paths[other] = 0;
+      for (int32_t next : behind[other])
+        if (own.test(next))
+          paths[other] =
+              std::max(paths[other], paths[next] + steps[next].picoseconds);
+      jobs[resourceOf(steps[other])].push_back(other);
+    }
+    for (auto &[resource, leads] : jobs)
+      heads[step] =
+          std::max(heads[step], endOf(steps, std::move(leads), heads, paths));
+  }
+  return heads;
+}
+
 int64_t leastTime(llvm::ArrayRef<Step> steps) {
   std::vector<std::vector<int32_t>> before(steps.size()), behind(steps.size());
   std::vector<int32_t> order(steps.size());
@@ -85,9 +99,9 @@ int64_t leastTime(llvm::ArrayRef<Step> steps) {
       behind[operand].push_back(step);
     }
   }
-  const std::vector<int64_t> heads = findHeads(steps, order, before);
+  const std::vector<int64_t> heads = findHeads(steps, order, before, behind);
   std::reverse(order.begin(), order.end());
-  const std::vector<int64_t> tails = findHeads(steps, order, behind);
+  const std::vector<int64_t> tails = findHeads(steps, order, behind, before);
   std::map<int32_t, std::vector<int32_t>> jobs;
   for (int32_t step = 0; step < int32_t(steps.size()); ++step)
     jobs[resourceOf(steps[step])].push_back(step);

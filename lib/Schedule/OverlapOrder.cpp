@@ -63,6 +63,7 @@ private:
   void advanceCursor();
 
   void wait(int32_t collective);
+  void waitForOperands(int32_t step);
   void issue(int32_t step);
   /// Whether the operand of a collective is gone with the wait for it.
   bool freesOperand(int32_t collective) const;
@@ -165,12 +166,16 @@ void Scheduler::wait(int32_t collective) {
   llvm::erase(started, collective);
 }
 
-/// Of a step that is in no queue any more.
-void Scheduler::issue(int32_t step) {
-  issued[step] = true;
+void Scheduler::waitForOperands(int32_t step) {
   for (int32_t collective : std::vector<int32_t>(started))
     if (llvm::is_contained(steps[step].operands, collective))
       wait(collective);
+}
+
+/// Of a step that is in no queue any more.
+void Scheduler::issue(int32_t step) {
+  issued[step] = true;
+  waitForOperands(step);
   actions.push_back({step});
   if (steps[step].isCollective) {
     Link &link = links[steps[step].link];
@@ -294,8 +299,14 @@ std::vector<Action> Scheduler::run() {
     }
     step = pick();
     if (step < 0 && !blocked.empty()) {
+      startCollectives(std::get<0>(*blocked.begin()) - 1);
       step = std::get<2>(*blocked.begin());
       blocked.erase(blocked.begin());
+      if (steps[step].isCollective) {
+        waitForOperands(step);
+        release(step);
+        continue;
+      }
     }
     if (step < 0) {
       if (!startLater())

@@ -53,8 +53,9 @@ struct ScheduleTimes {
 ScheduleTimes predictTimes(mlir::Block &block, const cost::CostModel &model);
 
 /// Seconds that the instructions and collectives of a block take in any order
-/// (OrderBound.h).
-double leastSeconds(mlir::Block &block, const cost::CostModel &model);
+/// (OrderBound.h); with `only` if collectives over other axes took no time.
+double leastSeconds(mlir::Block &block, const cost::CostModel &model,
+                    AxesAttr only = {});
 
 /// For each collective of the entries: from when to when it runs, what hides
 /// it, and why nothing hides the rest.

@@ -10,13 +10,16 @@
 // communication that must wait from communication that a better order would
 // hide. It shares no code with the scheduler.
 //
-// A step cannot begin before the longest path to it, nor before the steps that
-// lead to it have been computed one after the other; nor can the program end
-// earlier than so much behind it. With these heads and tails the steps of each
-// resource are put in an order in which they may be interrupted, the one that
-// leads on longest first, which is optimal (J. R. Jackson, "Scheduling a
-// Production Line to Minimize Maximum Tardiness", 1955; J. Carlier, "The
-// One-Machine Sequencing Problem", 1982).
+// Each step has a head, before which it cannot begin, and a tail, which cannot
+// be over sooner behind it. The head is found from the steps that lead to it:
+// those of each resource are put in an order in which they may be interrupted,
+// from their own heads on and with the longest path from each to the step
+// behind it, the one with the longest path first, which is optimal (J. R.
+// Jackson, "Scheduling a Production Line to Minimize Maximum Tardiness", 1955;
+// J. Carlier, "The One-Machine Sequencing Problem", 1982). So what must be
+// waited for in one layer adds up with what must in the next. Tails are the
+// same of the program from its end, and with both the steps of each resource
+// are put in such an order once more.
 //
 //===----------------------------------------------------------------------===//
 

@@ -133,6 +133,15 @@ std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
                                  llvm::ArrayRef<int64_t> priorities,
                                  const OverlapOptions &options = {});
 
+/// The schedule that gives each step, one of more priority first, the earliest
+/// time at which its resource is free for as long as it takes, be it before
+/// steps that have been given theirs: links are left free for what will soon be
+/// ready (R. Kolisch, "Serial and Parallel Resource-Constrained Project
+/// Scheduling Methods Revisited", 1996). No step may have more priority than
+/// its operands.
+std::vector<Action> reservedOrder(llvm::ArrayRef<Step> steps,
+                                  llvm::ArrayRef<int64_t> priorities);
+
 /// The order of the program, each collective followed by its wait.
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
 

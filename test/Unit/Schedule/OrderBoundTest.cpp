@@ -51,6 +51,15 @@ TEST(OrderBound, AllThatASumNeedsIsComputedBefore) {
   EXPECT_EQ(leastTime(steps), 14);
 }
 
+TEST(OrderBound, WhatIsWaitedForInEachLayerAddsUp) {
+  // In each of two layers the first of two pieces waits for its collective.
+  EXPECT_EQ(leastTime({compute({}, 0), collective(0, 3), collective(0, 3),
+                       compute({1}, 5), compute({2}, 5), compute({3, 4}, 0),
+                       collective(5, 3), collective(5, 3), compute({6}, 5),
+                       compute({7}, 5)}),
+            26);
+}
+
 /// The least time of all orders, each wait right before the first use.
 int64_t searchLeast(llvm::ArrayRef<Step> steps) {
   std::vector<int32_t> order(steps.size());

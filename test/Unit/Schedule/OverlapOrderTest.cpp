@@ -102,6 +102,17 @@ TEST(OverlapOrder, CollectiveOfACollectiveStartsWhenThatIsOver) {
             6);
 }
 
+TEST(OverlapOrder, SecondHopsWaitForTheirTurnOnBusyLinks) {
+  // While all wait for step 2, both second hops (7 and 9) become ready on its
+  // links; step 4 is ready later and goes ahead of one of them.
+  std::vector<Step> steps = {
+      compute({}, 0),   compute({0}, 2),  collective(1, 6),  compute({2}),
+      collective(3, 3), compute({4}),     collective(0, 4),  collective(6, 5),
+      collective(0, 1), collective(8, 5), compute({5, 7, 9})};
+  steps[6].link = steps[8].link = 1;
+  EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 22);
+}
+
 TEST(OverlapOrder, WaitsFreeWhatWasReduced) {
   // A gradient is scattered, which takes 2, and used at the end.
   std::vector<Step> steps = {compute({}), collective(0, 2), compute({}),
@@ -212,6 +223,9 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
     ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
     ASSERT_THAT(checkOrder(steps, programOrder(steps)), IsEmpty());
     ASSERT_THAT(checkOrder(steps, startsFirst(steps)), IsEmpty());
+    std::vector<int64_t> positions(steps.size());
+    std::iota(positions.rbegin(), positions.rend(), 0);
+    ASSERT_THAT(checkOrder(steps, reservedOrder(steps, positions)), IsEmpty());
     ASSERT_EQ(inProgramOrder(steps, options), actions);
   }
 }
@@ -222,6 +236,15 @@ TEST(OverlapOrder, LevelsOfLinksRunBesideEachOther) {
   EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 22);
   steps[2].link = 1;
   EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 12);
+}
+
+TEST(ReservedOrder, LinksAreLeftForWhatWillBeReady) {
+  // A long gather could start at once, but is needed at the end only.
+  std::vector<Step> steps = {compute({}, 0),   collective(0, 10),
+                             compute({0}, 2),  collective(2, 3),
+                             compute({3}, 20), compute({1, 4})};
+  EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 34);
+  EXPECT_EQ(costOf(steps, fastestOrder(steps, 1)).picoseconds, 26);
 }
 
 TEST(OrderCost, WhatIsAliveAtOnce) {
