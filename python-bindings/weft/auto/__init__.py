@@ -122,7 +122,7 @@ def _prepare(program: Program, cluster: str, devices: int, memory_limit: int | s
     structure = Structure.of(arguments, find_dimensions(small, arguments))
     if isinstance(program, FunctionProgram):
         program.set_batch(structure.batch.members)
-        structure = dataclasses.replace(structure, arguments=tuple(read_arguments(program.source(Size()).text)))
+        structure = dataclasses.replace(structure, arguments=program.all_arguments(arguments))
     planner = Planner(program, structure, cluster)
     step = simulate(planner.compile(Choice(), min(1, program.layers)), cluster)
     if devices > step["cluster_devices"]:

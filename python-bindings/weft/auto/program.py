@@ -79,6 +79,12 @@ class FunctionProgram(Program):
         """Which dimensions of arguments, by names without indices, are its rows."""
         self._rows = set(rows)
 
+    def all_arguments(self, few: Iterable[Argument]) -> tuple[Argument, ...]:
+        """Those of all layers, of which a program of a few has some of each kind."""
+        kinds = {alike(each.name): each for each in few}
+        paths = trees.structure(self.arguments).paths()
+        return tuple(dataclasses.replace(kinds[alike(name)], name=name) for name in (trees.place(self._names, path) for path in paths))
+
     def source(self, size: Size) -> Source:
         if size not in self._sources:
             arguments = self._with_rows(self.arguments, size.rows) if size.rows else self.arguments
