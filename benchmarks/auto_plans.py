@@ -6,7 +6,8 @@
 
 Prints a table in Markdown, a row as it is found: the plan, its predicted step, the fastest of the written layouts of weft.models that fits, and the CPU
 seconds of the search. Written are Megatron-LM's (8 ranks share tensors and sequences, as few stages as fit, the optimizer
-in parts), with and without recomputation, and FSDP with blocks that are recomputed. Needs the package weft on PYTHONPATH;
+in parts), with and without recomputation, FSDP with blocks that are recomputed, and replicas with larger and smaller
+micro-batches. Needs the package weft on PYTHONPATH;
 that of the preset release takes a third of the time.
 """
 
@@ -24,6 +25,8 @@ MODELS = {
     "GPT-2": ("gpt", 1024, dict(layers=48, hidden=1600, heads=25, vocabulary=50257, sequence=1024)),
 }
 CLUSTER = "dgx-h100"
+# Written layouts that fit are compared with, at most.
+_MOST_WRITTEN = 3
 
 
 def written_layouts(devices, sizes):
@@ -35,15 +38,17 @@ def written_layouts(devices, sizes):
                     yield dict(tensor=8, pipeline=stages, data=devices // (8 * stages), sequence_parallel=True, sharded="zero1",
                                recomputation=recomputation)
     yield dict(data=devices, sharded="fsdp", recomputation="full")
-    yield dict(data=devices)
+    for micro_batch in (16, 4, 1):
+        yield dict(data=devices, sharded="zero1", micro_batch=micro_batch)
+        yield dict(data=devices, micro_batch=micro_batch)
 
 
 def fastest_written(model, devices):
-    """The predicted seconds and the settings of the first two that fit."""
+    """The predicted seconds and the settings of the fastest of the first that fit."""
     family, batch, sizes = MODELS[model]
     found = []
     for settings in written_layouts(devices, sizes):
-        if batch % settings["data"] or len(found) == 2:
+        if batch % (settings["data"] * settings.get("micro_batch", 1)) or len(found) == _MOST_WRITTEN:
             continue
         try:
             step = getattr(weft.models, family)(**sizes, **settings, global_batch=batch)
