@@ -53,6 +53,10 @@ bool WaitBudget::count(std::chrono::nanoseconds most) {
   return isOuterSpent || left.count() <= 0;
 }
 
+int EventCount::operation(int futexOperation) const {
+  return futexOperation | (isPrivate ? FUTEX_PRIVATE_FLAG : 0);
+}
+
 void EventCount::wait(Key key, Clock::time_point deadline) {
   // steady_clock is CLOCK_MONOTONIC, the clock of FUTEX_WAIT_BITSET.
   const auto sinceBoot = deadline.time_since_epoch();
@@ -62,13 +66,14 @@ void EventCount::wait(Key key, Clock::time_point deadline) {
   time.tv_sec = static_cast<time_t>(seconds.count());
   time.tv_nsec =
       static_cast<long>(std::chrono::nanoseconds(sinceBoot - seconds).count());
-  syscall(SYS_futex, &epoch, FUTEX_WAIT_BITSET_PRIVATE, key, &time, nullptr,
+  syscall(SYS_futex, &epoch, operation(FUTEX_WAIT_BITSET), key, &time, nullptr,
           FUTEX_BITSET_MATCH_ANY);
   sleepers.fetch_sub(1);
 }
 
 void EventCount::wakeSleepers() {
-  syscall(SYS_futex, &epoch, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &epoch, operation(FUTEX_WAKE), INT_MAX, nullptr, nullptr,
+          0);
 }
 
 SpinPolicy SpinPolicy::forRanks(int ranks) {

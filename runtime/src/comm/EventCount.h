@@ -63,6 +63,8 @@ private:
   WaitBudget *outer = nullptr;
 };
 
+/// Zeros are one of processes that share its memory; one that is constructed is
+/// of the threads of its process.
 class EventCount {
 public:
   using Key = uint32_t;
@@ -85,9 +87,11 @@ public:
 
 private:
   void wakeSleepers();
+  int operation(int futexOperation) const;
 
   std::atomic<uint32_t> epoch{0};
   std::atomic<uint32_t> sleepers{0};
+  bool isPrivate = true;
 };
 
 /// How long a waiter looks at the state before it sleeps: first it keeps its

@@ -57,6 +57,34 @@ TEST(CollectiveExample, AllToAllTransposesTheRanks) {
 
 //===----------------------------------------------------------------------===//
 // Ranks x elements x types
+/// By hand, with 9 GB of memory: mpirun -n 2 weft_mpi_test
+/// --gtest_also_run_disabled_tests --gtest_filter=*DISABLED*
+TEST(CollectiveExample, DISABLED_MoreThan2To31Elements) {
+  constexpr int64_t count = 2'200'000'001;
+  const auto value = [](int rank, int64_t i) {
+    return static_cast<int8_t>(i % 61 + rank);
+  };
+  runCollective(2, [&](Communicator &group) -> Status {
+    std::vector<int8_t> x(count), y(count);
+    for (int64_t i = 0; i < count; ++i)
+      x[i] = value(group.rank(), i);
+    const int other = 1 - group.rank();
+    CallContext patient;
+    patient.timeout = std::chrono::minutes(10);
+    WEFT_RETURN_IF_ERROR(
+        group.permute(x.data(), y.data(), count, DType::I8, other, patient));
+    for (int64_t i = 0; i < count; ++i)
+      if (y[i] != value(other, i))
+        return internalError("permuted element " + std::to_string(i));
+    WEFT_RETURN_IF_ERROR(group.allReduce(x.data(), x.data(), count, DType::I8,
+                                         Reduction::Sum, patient));
+    for (int64_t i = 0; i < count; ++i)
+      if (x[i] != value(0, i) + value(1, i))
+        return internalError("sum of elements " + std::to_string(i));
+    return {};
+  });
+}
+
 //===----------------------------------------------------------------------===//
 
 using Parameters = std::tuple<int, int64_t, DType>;

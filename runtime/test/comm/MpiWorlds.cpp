@@ -11,6 +11,7 @@
 
 #include "MpiWorlds.h"
 
+#include "comm/mpi/HostMemory.h"
 #include "comm/mpi/MpiTransfers.h"
 
 #include <cstdlib>
@@ -61,10 +62,19 @@ std::shared_ptr<World> createWorld(int ranks,
 } // namespace weft::runtime
 
 int main(int argc, char **argv) {
-  ::alarm(100);
   testing::InitGoogleTest(&argc, argv);
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  const bool isLong = true;
+#else
+  const bool isLong = GTEST_FLAG_GET(also_run_disabled_tests);
+#endif
+  ::alarm(isLong ? 900 : 100);
   // In the middle of elements of every type.
-  weft::runtime::MpiTransfers::pieceBytes = 100'003;
+  if (!GTEST_FLAG_GET(also_run_disabled_tests))
+    weft::runtime::MpiTransfers::pieceBytes = 100'003;
+  // As between hosts.
+  if (std::getenv("WEFT_TEST_WITHOUT_HOST_MEMORY"))
+    weft::runtime::HostMemory::isUsed = false;
   (void)weft::runtime::bootstrapOfTests();
   const int result = RUN_ALL_TESTS();
   weft::runtime::kept.clear();

@@ -58,6 +58,7 @@ private:
     void start(const Transfer &transfer, uint64_t number);
     bool progress(MpiLibrary &library) override;
     void abandon(const Status &reason) override;
+    bool isMoving() const override { return state == State::Data; }
 
     MpiChannel &channel;
     const Transfer *transfer = nullptr;

@@ -97,6 +97,9 @@ Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
     if (problem.empty()) {
       engine->theVersion = library->version();
       engine->theMostTag = library->mostTag();
+      engine->spin = SpinPolicy::forRanks(
+          2 * std::max(1, launch.localWorld > 0 ? launch.localWorld
+                                                : engine->theProcesses));
     }
     const bool isInitialized = problem.empty();
     isReady.store(true);
@@ -110,9 +113,6 @@ Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
     created->thread.join();
     return unavailable(problem);
   }
-  created->spin = SpinPolicy::forRanks(
-      2 * std::max(1, launch.localWorld > 0 ? launch.localWorld
-                                            : created->theProcesses));
   engine = created.release();
   std::atexit([] { engine->finalize(); });
   return engine;
@@ -175,22 +175,25 @@ void MpiEngine::run(MpiTask &task, const SpinPolicy &spin) {
 }
 
 /// Every active task once, but of those that may wait inside MPI only if
-/// `mayWait`; whether anything moved.
-bool MpiEngine::step(bool mayWait) {
+/// `mayWait`.
+MpiEngine::Progress MpiEngine::step(bool mayWait) {
   if (waiting.load() != 0) {
     const std::lock_guard lock(mutex);
     waiting.fetch_sub(static_cast<uint32_t>(submitted.size()));
     active.insert(active.end(), submitted.begin(), submitted.end());
     submitted.clear();
   }
-  bool hasMoved = false, hasFinished = false;
+  Progress progress;
+  bool hasFinished = false;
   for (MpiTask *&task : active) {
     if (isGivenUp.load())
       task->abandon(status());
     else if (mayWait || !task->mayWait())
-      hasMoved |= task->progress(*library);
-    if (!task->isOver)
+      progress.hasMoved |= task->progress(*library);
+    if (!task->isOver) {
+      progress.isMoving |= task->isMoving();
       continue;
+    }
     unfinished.fetch_sub(1);
     std::exchange(task, nullptr)->isDone.store(true);
     hasFinished = true;
@@ -199,12 +202,16 @@ bool MpiEngine::step(bool mayWait) {
     std::erase(active, nullptr);
     finished.notifyAll();
   }
-  return hasMoved;
+  return progress;
 }
 
-/// How long a rank calls MPI while nothing moves, before it leaves that to the
-/// thread of the engine.
-static constexpr auto mostStill = 200us;
+/// How long MPI is called again and again while nothing has ended: by a rank,
+/// before it leaves that to the thread of the engine, and by that before it
+/// sleeps in between. A peer may be long in coming, and data only be as long on
+/// its way as a process is kept from its core.
+static std::chrono::nanoseconds mostStill(bool isMoving) {
+  return isMoving ? 20ms : 200us;
+}
 
 /// In the thread of a rank, which waits for the task.
 void MpiEngine::drive(const MpiTask &task, const SpinPolicy &policy) {
@@ -212,11 +219,13 @@ void MpiEngine::drive(const MpiTask &task, const SpinPolicy &policy) {
     return;
   drivers.fetch_add(1);
   Clock::time_point lastMove = Clock::now(), now = lastMove;
-  for (; !task.isFinished() && now - lastMove < mostStill; now = Clock::now()) {
-    bool hasMoved = false;
+  Progress last;
+  for (; !task.isFinished() && now - lastMove < mostStill(last.isMoving);
+       now = Clock::now()) {
+    last.hasMoved = false;
     if (const std::unique_lock lock(calling, std::try_to_lock); lock)
-      hasMoved = step(false);
-    if (hasMoved)
+      last = step(false);
+    if (last.hasMoved)
       lastMove = now;
     else if (now - lastMove < policy.limit)
       pauseCpu();
@@ -230,16 +239,29 @@ void MpiEngine::drive(const MpiTask &task, const SpinPolicy &policy) {
 void MpiEngine::loop() {
   Clock::time_point lastMove = Clock::now();
   const auto isIdle = [&] { return unfinished.load() == 0; };
+  const auto isAwaiting = [&] { return othersAwaited.load() != 0; };
+  Progress last;
   while (!isStopping.load() || !isIdle()) {
-    if (isIdle() || drivers.load() != 0) {
+    if (isIdle() && isAwaiting()) {
+      waitUntil(work, spin, 1ms, [&] {
+        return isStopping.load() || !isIdle() || !isAwaiting();
+      });
+      if (const std::unique_lock lock(calling, std::try_to_lock);
+          lock && !isGivenUp.load())
+        library->moveOn();
+      lastMove = Clock::now();
+    } else if (isIdle() || drivers.load() != 0) {
       // While a rank calls MPI, what it must not do is seen to now and then.
       waitUntil(work, spin, isIdle() ? noTimeout : 1ms, [&] {
-        return isStopping.load() || (!isIdle() && drivers.load() == 0);
+        return isStopping.load() || (isIdle() && isAwaiting()) ||
+               (!isIdle() && drivers.load() == 0);
       });
       lastMove = Clock::now();
     }
-    if (const std::unique_lock lock(calling, std::try_to_lock);
-        lock && step(true))
+    last.hasMoved = false;
+    if (const std::unique_lock lock(calling, std::try_to_lock); lock)
+      last = step(true);
+    if (last.hasMoved)
       lastMove = Clock::now();
     if (isIdle())
       continue;
@@ -248,7 +270,7 @@ void MpiEngine::loop() {
     const auto still = Clock::now() - lastMove;
     if (still < spin.limit)
       pauseCpu();
-    else if (still < 200us)
+    else if (still < mostStill(last.isMoving))
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(still < 20ms ? 20us : 200us);

@@ -41,6 +41,9 @@ public:
   virtual void abandon(const Status &reason) = 0;
   /// Whether `progress` may wait inside MPI.
   virtual bool mayWait() const { return false; }
+  /// Whether the other ends are there and data is on its way: MPI moves a
+  /// little of it in each call.
+  virtual bool isMoving() const { return false; }
 
   bool isFinished() const { return isDone.load(); }
 
@@ -77,7 +80,26 @@ public:
   /// The same, and returns when it is finished.
   void run(MpiTask &task, const SpinPolicy &spin);
   /// Whether some rank of this process waits for another process.
-  bool isBusy() const { return unfinished.load() != 0; }
+  bool isBusy() const {
+    return unfinished.load() != 0 || othersAwaited.load() != 0;
+  }
+
+  /// Of a rank that waits for other processes without the engine, whose thread
+  /// calls MPI now and then meanwhile: what has ended here may want more calls
+  /// before it has ended there.
+  class Awaiting {
+  public:
+    explicit Awaiting(MpiEngine &engine) : engine(engine) {
+      engine.othersAwaited.fetch_add(1);
+      engine.work.notifyAll();
+    }
+    ~Awaiting() { engine.othersAwaited.fetch_sub(1); }
+    Awaiting(const Awaiting &) = delete;
+    Awaiting &operator=(const Awaiting &) = delete;
+
+  private:
+    MpiEngine &engine;
+  };
   /// Returns when the task is finished.
   void waitFor(const MpiTask &task, const SpinPolicy &spin) {
     drive(task, spin);
@@ -106,7 +128,11 @@ private:
   void submit(MpiTask &task);
   void drive(const MpiTask &task, const SpinPolicy &spin);
   void loop();
-  bool step(bool mayWait);
+  struct Progress {
+    /// Something has ended, or something is on its way.
+    bool hasMoved = false, isMoving = false;
+  };
+  Progress step(bool mayWait);
   void finalize();
 
   MpiLibrary *library = nullptr;
@@ -120,8 +146,9 @@ private:
   std::vector<MpiTask *> active;
   std::mutex mutex;
   std::vector<MpiTask *> submitted;
-  /// Of tasks those that are submitted, and all; and ranks that call MPI.
-  std::atomic<uint32_t> waiting{0}, unfinished{0}, drivers{0};
+  /// Of tasks those that are submitted, and all; ranks that call MPI, and that
+  /// wait without it.
+  std::atomic<uint32_t> waiting{0}, unfinished{0}, drivers{0}, othersAwaited{0};
   std::atomic<bool> isStopping{false};
   std::atomic<bool> isEnded{false};
   std::atomic<bool> isGivenUp{false};

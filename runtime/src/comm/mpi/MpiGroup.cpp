@@ -48,7 +48,8 @@ int ProcessRanks::processOf(int rank) const {
 
 MpiGroup::MpiGroup(MpiEngine &engine, MpiGroupHandle handle,
                    const std::vector<int> &worldRanks,
-                   const ProcessRanks &ranks, const SpinPolicy &spin)
+                   const ProcessRanks &ranks, std::byte *hostMemory,
+                   const SpinPolicy &spin)
     : receivesFrom(worldRanks.size()), engine(engine), handle(handle),
       members(worldRanks), spin(spin), processOfMember(worldRanks.size()),
       localOfMember(worldRanks.size(), -1) {
@@ -80,6 +81,10 @@ MpiGroup::MpiGroup(MpiEngine &engine, MpiGroupHandle handle,
   for (size_t p = 0; p < theProcesses.size(); ++p)
     if (p != own)
       peers.push_back({.process = p, .word = std::vector<std::byte>(bytes)});
+  if (hostMemory) {
+    host.emplace(hostMemory, theProcesses.size(), own);
+    return;
+  }
   std::vector<int> others;
   for (const Peer &peer : peers)
     others.push_back(static_cast<int>(peer.process));
@@ -128,9 +133,13 @@ std::string MpiGroup::textOf(const std::vector<std::byte> &message) {
 // A round, by the first rank of this process
 //===----------------------------------------------------------------------===//
 
-Status MpiGroup::run(const Call &call, std::chrono::nanoseconds timeout) {
-  this->call = call;
-  this->timeout = timeout;
+void MpiGroup::setCall(const Call &newCall,
+                       std::chrono::nanoseconds newTimeout) {
+  call = newCall;
+  timeout = newTimeout;
+}
+
+Status MpiGroup::run() {
   budget = WaitBudget(hasWords ? withGrace(timeout) : timeout);
   state = hasWords ? State::Words : State::Data;
   isPosted = false;
@@ -143,6 +152,7 @@ Status MpiGroup::run(const Call &call, std::chrono::nanoseconds timeout) {
 Status MpiGroup::exchange(const Call &call, std::chrono::nanoseconds timeout,
                           const std::function<void()> &prepare,
                           std::span<const int32_t> receiveFrom) {
+  setCall(call, timeout);
   const std::vector<int> &here = theProcesses[own].members;
   for (size_t i = 0; i < receiveFrom.size(); ++i)
     receivesFrom[here[i]] = receiveFrom[i];
@@ -154,20 +164,94 @@ Status MpiGroup::exchange(const Call &call, std::chrono::nanoseconds timeout,
                    receiveFrom, call.cause);
   hasWords = true;
   messages.clear();
-  this->prepare = receiveFrom.empty() ? nullptr : &prepare;
-  isEager = false;
-  if (receiveFrom.empty()) {
+  const bool isPrepared = receiveFrom.empty();
+  if (isPrepared)
     prepare();
+  if (host) {
+    WEFT_RETURN_IF_ERROR(meetOnHost(ownWord, withGrace(timeout)));
+    if (Status agreement = checkAgreement(); !agreement.ok())
+      return fail(agreement);
+    if (isPrepared)
+      return moveRest();
+    prepare();
+    return moveMore(call, timeout);
+  }
+  this->prepare = isPrepared ? nullptr : &prepare;
+  isEager = false;
+  if (isPrepared) {
     isEager = std::ranges::all_of(messages, [](const Message &message) {
       return message.bytes <= eagerBytes;
     });
   }
-  return run(call, timeout);
+  return run();
 }
 
 Status MpiGroup::moveMore(const Call &call, std::chrono::nanoseconds timeout) {
+  setCall(call, timeout);
   hasWords = false;
-  return run(call, timeout);
+  if (!host)
+    return run();
+  WEFT_RETURN_IF_ERROR(meetOnHost({}, timeout));
+  return moveRest();
+}
+
+/// Puts out a word, if there is one, and the messages of this process that fit,
+/// and waits for those of the others.
+Status MpiGroup::meetOnHost(std::span<const std::byte> word,
+                            std::chrono::nanoseconds patience) {
+  if (hasFailed.load())
+    return localGroup->failure();
+  pieces.clear();
+  for (const Message &message : messages)
+    if (message.isSend)
+      pieces.push_back({message.peer, message.memory, message.bytes});
+  areAllOut = host->put(word, pieces);
+  const auto isSettled = [&] {
+    return host->areAllHere() || hasFailed.load() || !host->failure().ok();
+  };
+  bool hasSettled = waitUntil(host->event(), spin, 1ms, isSettled);
+  if (!hasSettled) {
+    const MpiEngine::Awaiting awaiting(engine);
+    hasSettled = waitUntil(host->event(), spin, patience, isSettled);
+  }
+  // Who comes late finds that others have given up before.
+  if (const Status failure = host->failure(); !failure.ok())
+    return stop(failure);
+  if (hasFailed.load())
+    return localGroup->failure();
+  for (Peer &peer : peers) {
+    peer.hasArrived = host->isHere(peer.process);
+    if (!hasWords || !peer.hasArrived)
+      continue;
+    const std::span<const std::byte> theirs = host->wordOf(peer.process);
+    peer.word.assign(theirs.begin(), theirs.end());
+    takeWord(peer);
+  }
+  if (!hasSettled)
+    return fail(hasWords ? missing() : stalled());
+  return {};
+}
+
+/// What the others have put out; what is left of the messages is for MPI.
+Status MpiGroup::takeFromHost() {
+  Status status;
+  std::erase_if(messages, [&](const Message &message) {
+    if (message.isSend || !status.ok())
+      return areAllOut;
+    const Result<bool> taken =
+        host->take(message.peer, message.memory, message.bytes);
+    status = taken.status();
+    return taken.ok() && *taken;
+  });
+  return status;
+}
+
+Status MpiGroup::moveRest() {
+  if (const Status taken = takeFromHost(); !taken.ok())
+    return fail(taken.withContext(describeCall(
+        call.shape.operation, call.planStep, localGroup->worldRanks()[0])));
+  hasWords = false;
+  return messages.empty() ? Status() : run();
 }
 
 void MpiGroup::sync() {
@@ -202,7 +286,7 @@ std::string MpiGroup::postMessages(MpiLibrary &library) {
 
 std::string MpiGroup::post(MpiLibrary &library) {
   isPosted = true;
-  std::string problem = failures->expect(library);
+  std::string problem = host ? "" : failures->expect(library);
   for (Peer &peer : peers) {
     const int process = static_cast<int>(peer.process);
     if (!hasWords || !problem.empty())
@@ -234,13 +318,18 @@ std::string MpiGroup::takeWords(MpiLibrary &library, bool &hasMoved) {
     if (!problem.empty())
       return problem;
     peer.hasArrived = true;
-    const std::vector<int> &theirs = theProcesses[peer.process].members;
-    for (size_t i = 0; i < read(peer.word).members; ++i)
-      std::memcpy(&receivesFrom[theirs[i]],
-                  peer.word.data() + sizeof(Word) + i * sizeof(int32_t),
-                  sizeof(int32_t));
+    takeWord(peer);
   }
   return "";
+}
+
+/// Whom its members receive from in a permutation.
+void MpiGroup::takeWord(Peer &peer) {
+  const std::vector<int> &theirs = theProcesses[peer.process].members;
+  for (size_t i = 0; i < read(peer.word).members; ++i)
+    std::memcpy(&receivesFrom[theirs[i]],
+                peer.word.data() + sizeof(Word) + i * sizeof(int32_t),
+                sizeof(int32_t));
 }
 
 static std::string describeCaller(const CallShape &shape, int64_t planStep,
@@ -354,6 +443,10 @@ Status MpiGroup::step(MpiLibrary &library, bool &hasMoved) {
   return {};
 }
 
+Status MpiGroup::told(MpiLibrary &library) {
+  return host ? host->failure() : failures->told(library);
+}
+
 bool MpiGroup::progress(MpiLibrary &library) {
   bool hasMoved = false;
   if (state != State::Draining) {
@@ -362,13 +455,13 @@ bool MpiGroup::progress(MpiLibrary &library) {
                             data.areComplete() && words.areComplete();
     // Who comes late finds all messages of those that have given up before.
     if (isComplete && hasWords)
-      told = failures->told(library);
+      told = this->told(library);
     if (isComplete && told.ok()) {
       finish();
       return true;
     }
     if (status.ok() && told.ok() && ++looks % 16 == 0)
-      told = failures->told(library);
+      told = this->told(library);
     if (status.ok() && told.ok() && budget.isSpent())
       status = state == State::Words ? missing() : stalled();
     if (status.ok() && told.ok())
@@ -409,6 +502,8 @@ void MpiGroup::abandon(const Status &reason) {
 Status MpiGroup::stop(const Status &reason) {
   const Status first = localGroup->fail(reason);
   hasFailed.store(true);
+  if (host)
+    host->wake();
   return first;
 }
 
@@ -416,8 +511,16 @@ Status MpiGroup::fail(const Status &reason) {
   if (hasFailed.exchange(true))
     return stop(reason);
   const Status first = localGroup->fail(reason);
-  failures->tell(first);
+  if (host)
+    host->fail(first);
+  else
+    failures->tell(first);
   return first;
+}
+
+void MpiGroup::finishTasks() {
+  if (failures)
+    failures->finish(spin);
 }
 
 void MpiGroup::close(MpiLibrary &library) {
@@ -426,7 +529,8 @@ void MpiGroup::close(MpiLibrary &library) {
       withdraw(library, peer.request);
       peer.isExpected = false;
     }
-  failures->close(library);
+  if (failures)
+    failures->close(library);
   if (!hasFailed.load())
     library.freeGroup(handle);
 }

@@ -14,13 +14,15 @@
 //   ranks 2, 3 of process 1   . . meet  say "all_reduce f32[8]"   data
 //
 // Small data goes along with the word. A process that fails the group says so
-// to the others in a message of its own, wherever they are in a round.
+// to the others in a message of its own, wherever they are in a round. On one
+// host words, small data and failures go through memory (HostRounds.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_RUNTIME_COMM_MPI_MPIGROUP_H
 #define WEFT_RUNTIME_COMM_MPI_MPIGROUP_H
 
+#include "HostRounds.h"
 #include "MpiEngine.h"
 #include "MpiFailureLine.h"
 #include "MpiTransfers.h"
@@ -69,10 +71,11 @@ public:
   };
 
   /// `handle` is the communicator of the processes that have ranks of the
-  /// group, in their order.
+  /// group, in their order. `hostMemory` is theirs (HostRounds.h), if they are
+  /// on one host, or null.
   MpiGroup(MpiEngine &engine, MpiGroupHandle handle,
            const std::vector<int> &worldRanks, const ProcessRanks &ranks,
-           const SpinPolicy &spin);
+           std::byte *hostMemory, const SpinPolicy &spin);
   ~MpiGroup() override;
 
   const std::vector<int> &worldRanks() const { return members; }
@@ -112,8 +115,9 @@ public:
 
   bool progress(MpiLibrary &library) override;
   void abandon(const Status &reason) override;
+  bool isMoving() const override { return state == State::Data; }
   /// Before the engine closes it: nothing of it is left to do.
-  void finishTasks() { failures->finish(spin); }
+  void finishTasks();
   /// By the thread of the engine, last: takes back what is expected of others,
   /// and frees the communicator if nothing can be on its way in it.
   void close(MpiLibrary &library);
@@ -145,7 +149,14 @@ private:
   static Word read(const std::vector<std::byte> &message);
   static std::string textOf(const std::vector<std::byte> &message);
 
-  Status run(const Call &call, std::chrono::nanoseconds timeout);
+  void setCall(const Call &call, std::chrono::nanoseconds timeout);
+  Status run();
+  Status meetOnHost(std::span<const std::byte> word,
+                    std::chrono::nanoseconds patience);
+  Status takeFromHost();
+  Status moveRest();
+  void takeWord(Peer &peer);
+  Status told(MpiLibrary &library);
   std::string post(MpiLibrary &library);
   std::string postMessages(MpiLibrary &library);
   std::string takeWords(MpiLibrary &library, bool &hasMoved);
@@ -165,6 +176,9 @@ private:
   std::vector<int> localOfMember;
   std::unique_ptr<InProcessGroup> localGroup;
   std::vector<Peer> peers;
+  std::optional<HostRounds> host;
+  std::vector<HostRounds::Piece> pieces;
+  bool areAllOut = false;
 
   // Of the round in progress; the engine's while it runs.
   State state = State::Words;
@@ -179,6 +193,7 @@ private:
   uint64_t rounds = 0;
   uint32_t looks = 0;
 
+  /// Of a group without memory of a host.
   std::optional<MpiFailureLine> failures;
   std::atomic<bool> hasFailed{false};
 

@@ -58,6 +58,9 @@ public:
   /// failed request is gone.
   virtual std::string test(MpiRequest &request, bool &isDone,
                            size_t &bytes) = 0;
+  /// Lets the library move what it has not moved yet, also of complete
+  /// requests.
+  virtual void moveOn() = 0;
   /// Of a receive, which is then still to be tested.
   virtual void cancel(MpiRequest &request) = 0;
 

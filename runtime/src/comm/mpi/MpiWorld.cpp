@@ -7,6 +7,7 @@
 
 #include "MpiWorld.h"
 
+#include "HostMemory.h"
 #include "MpiChannel.h"
 #include "MpiCommunicator.h"
 #include "comm/CheckRanks.h"
@@ -17,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <numeric>
 #include <set>
@@ -59,6 +61,8 @@ public:
   const ProcessRanks processRanks;
   const SpinPolicy spin;
 
+  /// Null where there is none.
+  std::unique_ptr<HostMemory> hostMemory;
   std::vector<std::unique_ptr<InProcessGroup>> localGroups;
   std::vector<std::unique_ptr<MpiSharedGroup>> groups;
   /// [group][world rank]; null where the rank is in no list of the group, or
@@ -72,6 +76,8 @@ private:
   bool isHere(int rank) const {
     return processRanks.processOf(rank) == engine.process();
   }
+  std::set<int> processesOf(const std::vector<int> &members) const;
+  size_t hostBytes(const std::set<int> &processes) const;
   Status addGroup(const GroupRanks &group);
   Status addQueues(const std::vector<QueueRanks> &queues);
   Result<MpiGroupHandle> createGroup(const std::vector<int> &processes);
@@ -83,6 +89,8 @@ private:
   std::optional<MpiGroupHandle> queueHandle;
   /// So far, of all processes: tells apart what is created at once.
   int lists = 0;
+  /// Of the memory of the host, those that groups have.
+  size_t hostBytesTaken = 0;
   Clock::time_point giveUpAt;
 
   std::mutex mutex;
@@ -121,13 +129,35 @@ MpiWorld::Impl::createGroup(const std::vector<int> &processes) {
   return *created;
 }
 
+std::set<int>
+MpiWorld::Impl::processesOf(const std::vector<int> &members) const {
+  std::set<int> processes;
+  for (int rank : members)
+    processes.insert(processRanks.processOf(rank));
+  return processes;
+}
+
+/// What a group of these processes wants of the memory of this host.
+size_t MpiWorld::Impl::hostBytes(const std::set<int> &processes) const {
+  const int host = bootstrap.firstOnHost(engine.process());
+  const bool isOfHost = std::ranges::all_of(processes, [&](int process) {
+    return bootstrap.firstOnHost(process) == host;
+  });
+  return isOfHost && processes.size() > 1
+             ? HostRounds::bytesFor(processes.size())
+             : 0;
+}
+
 Status MpiWorld::Impl::addGroup(const GroupRanks &group) {
   auto &ofRank = communicators.emplace_back(ranks);
   for (const std::vector<int> &members : group) {
     ++lists;
-    std::set<int> processes;
-    for (int rank : members)
-      processes.insert(processRanks.processOf(rank));
+    const std::set<int> processes = processesOf(members);
+    const size_t bytes = hostBytes(processes);
+    std::byte *const memory = bytes != 0 && hostMemory
+                                  ? hostMemory->memory() + hostBytesTaken
+                                  : nullptr;
+    hostBytesTaken += bytes;
     if (!processes.contains(engine.process()))
       continue;
     if (processes.size() == 1) {
@@ -139,8 +169,8 @@ Status MpiWorld::Impl::addGroup(const GroupRanks &group) {
     }
     WEFT_ASSIGN_OR_RETURN(const MpiGroupHandle handle,
                           createGroup({processes.begin(), processes.end()}));
-    groups.push_back(std::make_unique<MpiSharedGroup>(engine, handle, members,
-                                                      processRanks, spin));
+    groups.push_back(std::make_unique<MpiSharedGroup>(
+        engine, handle, members, processRanks, memory, spin));
     for (size_t i = 0; i < members.size(); ++i)
       if (isHere(members[i]))
         ofRank[members[i]] = std::make_unique<MpiCommunicator>(
@@ -190,15 +220,21 @@ Status MpiWorld::Impl::open(const std::vector<GroupRanks> &groups,
                             const std::vector<QueueRanks> &queues,
                             std::chrono::nanoseconds setup) {
   giveUpAt = Clock::now() + std::min<std::chrono::nanoseconds>(setup, 24h);
-  for (const GroupRanks &group : groups)
-    WEFT_RETURN_IF_ERROR(addGroup(group));
   std::vector<int> firsts, processes;
   for (int p = 0; p < engine.processes(); ++p) {
     processes.push_back(p);
     if (processRanks.first(p) != processRanks.end(p))
       firsts.push_back(processRanks.first(p));
   }
-  WEFT_RETURN_IF_ERROR(addGroup({firsts}));
+  std::vector<GroupRanks> all = groups;
+  all.push_back({firsts});
+  size_t bytes = 0;
+  for (const GroupRanks &group : all)
+    for (const std::vector<int> &members : group)
+      bytes += hostBytes(processesOf(members));
+  WEFT_ASSIGN_OR_RETURN(hostMemory, HostMemory::share(bootstrap, bytes, setup));
+  for (const GroupRanks &group : all)
+    WEFT_RETURN_IF_ERROR(addGroup(group));
   if (!queues.empty()) {
     WEFT_ASSIGN_OR_RETURN(queueHandle, createGroup(processes));
   }
