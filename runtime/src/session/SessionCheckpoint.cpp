@@ -11,8 +11,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <new>
+#include <thread>
 
 namespace weft::runtime {
 
@@ -133,13 +135,44 @@ Status Session::Impl::save(CheckpointWriter &writer, int64_t step,
   contents.metadata = std::move(metadata);
   contents.memory = writer.takeMemory();
   contents.memory.resize(place(contents));
-  for (size_t s = 0; s < states.size(); ++s) {
+  WEFT_RETURN_IF_ERROR(copyStates(contents));
+  return writer.start(std::move(contents));
+}
+
+/// By several threads where the ranks can be read by any: a step waits for it,
+/// and one does not use all of the memory's speed.
+Status Session::Impl::copyStates(CheckpointContents &contents) {
+  const auto copy = [&](size_t s) {
     const auto parts = std::ranges::equal_range(contents.parts, s, {},
                                                 &CheckpointPart::tensor);
-    WEFT_RETURN_IF_ERROR(
-        copyState(s, {parts.begin(), parts.end()}, contents.memory.data()));
+    return copyState(s, {parts.begin(), parts.end()}, contents.memory.data());
+  };
+  const bool isShared = core->rankSet().runsInAnyThread();
+  const auto isCollective = [&](size_t s) {
+    return !isShared || isUnreduced(*states[s].type);
+  };
+  for (size_t s = 0; s < states.size(); ++s)
+    if (isCollective(s))
+      WEFT_RETURN_IF_ERROR(copy(s));
+  (void)stateShards(); // found before several ask for them
+  const size_t threads = std::min<size_t>(
+      {4, std::thread::hardware_concurrency(), contents.memory.size() >> 24});
+  std::vector<Status> outcomes(std::max<size_t>(1, threads));
+  std::atomic<size_t> next{0};
+  const auto work = [&](Status &outcome) {
+    for (size_t s = next++; s < states.size() && outcome.ok(); s = next++)
+      if (!isCollective(s))
+        outcome = copy(s);
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (Status &outcome : std::span(outcomes).subspan(1))
+      helpers.emplace_back([&] { work(outcome); });
+    work(outcomes[0]);
   }
-  return writer.start(std::move(contents));
+  for (const Status &outcome : outcomes)
+    WEFT_RETURN_IF_ERROR(outcome);
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

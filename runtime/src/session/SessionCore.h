@@ -57,6 +57,7 @@ public:
   const std::vector<std::unique_ptr<Rank>> &ranks() const {
     return theRanks->ranks();
   }
+  const RankSet &rankSet() const { return *theRanks; }
   /// What the ranks of each process have (RankSet::gather).
   Result<std::vector<std::byte>> gather(std::span<const std::byte> mine,
                                         std::chrono::nanoseconds timeout);

@@ -94,6 +94,7 @@ public:
   /// The states of the plan as a checkpoint has them, and the parts that this
   /// process holds (SessionCheckpoint.cpp).
   Status save(CheckpointWriter &writer, int64_t step, Metadata metadata);
+  Status copyStates(CheckpointContents &contents);
   Status copyState(size_t s, std::span<const CheckpointPart> parts,
                    std::byte *memory);
   Status restore(const std::string &path);
