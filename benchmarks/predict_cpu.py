@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predicts training steps on this machine's CPU, runs them, and compares.
 
-    build/release/bin/shard-bench --write-cluster=mine.toml
-    PYTHONPATH=build/release/python build/venv/bin/python benchmarks/predict_cpu.py --cluster=mine.toml
+    PYTHONPATH=build/release/python build/venv/bin/python benchmarks/predict_cpu.py --calibrate
 
 Four models at one rank, and three of them in six layouts of 1 to 4 ranks: float32, AdamW, the same global
-batch in every layout of a model. Rounds go through all cases, so that what else the machine does falls on
-all of them. CPU time is that of all threads, over the cores that the ranks have: what a step takes when
-nobody else has the cores, but for waiting. Beside it is what is predicted of the same, the step without the
-bubble of a pipeline; ratios are of these two. On an idle machine the step and the fastest wall time say more.
-Of several rounds the fastest counts, as in the cluster file. Kendall's tau is of the order of the layouts of a
-model, by CPU time and by wall time.
+batch in every layout of a model. `--calibrate` runs shard-bench first, for 60 seconds, and predicts with what it
+measured. Rounds go through all cases, so that what else the machine does falls on all of them. A step is quiet if
+other processes had less than 5 % of the cores while it ran; rounds go on until every case has `--rounds` of these, but
+not longer than `--seconds`. "By the clock" is the median of the quiet steps, and is left out where there are none.
+
+CPU time is that of all threads, over the cores that the ranks have: what a step takes when nobody else has the
+cores, but for waiting. Beside it is what is predicted of the same, the step without the bubble of a pipeline. The
+fastest counts, as in the cluster file. Kendall's tau is of the order of the layouts of a model.
 
 `--keep FOLDER` leaves the plans there, and a trace of one step of each beside them, for
 `shard-sim plan X.plan --measured=X.json`. Timings need an optimised build (preset release) on PYTHONPATH.
@@ -120,8 +121,9 @@ class Case:
         waits = [role["bubble_seconds"] + sum(c["exposed_seconds"] for c in role["communication"]
                                               if c["axes"] == "pipeline") for role in entry["roles"]]
         self.work = self.predicted - statistics.mean(waits)
+        self.ranks = plan.ranks
         self.cores = min(plan.ranks, os.cpu_count())
-        self.cpu, self.wall = [], []
+        self.cpu, self.quiet = [], []
         self.plan, self.session = plan, None
 
     def start(self):
@@ -139,10 +141,28 @@ class Case:
         self.session.write_trace(self.path.with_suffix(".json"))
 
     def step(self):
-        before = time.process_time()
+        others, before = busy_seconds(), time.process_time()
         self.session.run(self.entry.name)
-        self.cpu.append((time.process_time() - before) / self.cores)
-        self.wall.append(self.session.last_run.total)
+        taken, wall = time.process_time() - before, self.session.last_run.total
+        self.cpu.append(taken / self.cores)
+        if is_quiet(busy_seconds() - others - taken, wall):
+            self.quiet.append(wall)
+
+    @property
+    def wall(self):
+        """Of quiet steps; None if there are none."""
+        return statistics.median(self.quiet) if self.quiet else None
+
+
+def busy_seconds():
+    """That all cores have computed since the machine started, for whomever."""
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+
+
+def is_quiet(others, wall):
+    """Whether others had less than 5 % of the cores, but for what the clock of busy_seconds is off by."""
+    return others <= 0.05 * os.cpu_count() * wall + 2 / os.sysconf("SC_CLK_TCK")
 
 
 def tau(pairs):
@@ -152,24 +172,41 @@ def tau(pairs):
 
 
 def table(done):
-    print("| model | layout | predicted step | without bubble | CPU time | median | fastest by clock | ratio |\n"
+    print("| model | layout | predicted step | by the clock | ratio | predicted without bubble | CPU time | ratio |\n"
           "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for case in done:
-        times = [case.predicted, case.work, min(case.cpu), statistics.median(case.cpu), min(case.wall)]
-        print(f"| {case.model} | {case.layout} | " + " | ".join(f"{1e3 * t:.0f} ms" for t in times)
-              + f" | {case.work / min(case.cpu):.2f} |")
+        wall = f"{1e3 * case.wall:.0f} ms | {case.predicted / case.wall:.2f}" if case.quiet else "- | -"
+        print(f"| {case.model} | {case.layout} | {1e3 * case.predicted:.0f} ms | {wall} "
+              f"| {1e3 * case.work:.0f} ms | {1e3 * min(case.cpu):.0f} ms | {case.work / min(case.cpu):.2f} |")
     for model, of_model in itertools.groupby(done, lambda case: case.model):
         layouts = list(of_model)
         if len(layouts) > 1:
             print(f"{model}: Kendall's tau over {len(layouts)} layouts "
-                  f"{tau([(c.work, min(c.cpu)) for c in layouts]):+.2f} by CPU time, "
-                  f"{tau([(c.predicted, min(c.wall)) for c in layouts]):+.2f} by the clock")
+                  + (f"{tau([(c.predicted, c.wall) for c in layouts]):+.2f} by the clock, " if all(c.quiet for c in layouts) else "")
+                  + f"{tau([(c.work, min(c.cpu)) for c in layouts]):+.2f} by CPU time")
+    for what, errors in (("by the clock", [case.predicted / case.wall - 1 for case in done if case.quiet and case.ranks == 1]),
+                         ("by CPU time", [case.work / min(case.cpu) - 1 for case in done if case.ranks == 1])):
+        if errors:
+            print(f"one rank, {what}: {len(errors)} cases, the worst {max(errors, key=abs):+.1%} off")
+    print(f"quiet: {sum(len(case.quiet) for case in done)} of {sum(len(case.cpu) for case in done)} steps, "
+          f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end")
+
+
+def calibrate(options):
+    ran = subprocess.run([options.simulator.with_name("shard-bench"), f"--write-cluster={options.cluster}",
+                          f"--seconds={options.calibrate}", "--name=this machine"], capture_output=True, text=True)
+    if ran.returncode != 0:
+        sys.exit(ran.stderr.strip())
+    print(ran.stdout.splitlines()[-1], flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cluster", default="cpu-2core")
-    parser.add_argument("--rounds", type=int, default=10, help="steps of each case (default: 10)")
+    parser.add_argument("--calibrate", nargs="?", type=float, const=60, metavar="SECONDS",
+                        help="measure this machine first, instead of --cluster (default: for 60 seconds)")
+    parser.add_argument("--rounds", type=int, default=10, help="quiet steps of each case (default: 10)")
+    parser.add_argument("--seconds", type=float, default=120, help="for all rounds (default: 120)")
     parser.add_argument("--only", nargs="*", metavar="TEXT", help="cases whose \"MODEL, LAYOUT\" has one of these")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for plans and traces")
     parser.add_argument("--simulator", type=pathlib.Path, default=ROOT / "build/release/bin/shard-sim")
@@ -177,14 +214,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         options.keep = options.keep or pathlib.Path(folder)
         options.keep.mkdir(parents=True, exist_ok=True)
-        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
+        if options.calibrate:
+            options.cluster = options.keep / "cluster.toml"
+            calibrate(options)
         done = [Case(*case, options) for case in cases(options.only)]
         if not done:
             sys.exit("error: no case has such a name")
         for case in done:
             case.start()
-        for _ in range(options.rounds):
-            for case in done:
+        for case in done:
+            case.step()
+        until = time.monotonic() + options.seconds
+        while time.monotonic() < until and (left := [case for case in done if len(case.quiet) < options.rounds]):
+            for case in left:
                 case.step()
         table(done)
 
