@@ -363,8 +363,8 @@ bool ShardingNetwork::isElementwise(Operation *op) const {
 /// Finds the ops that are made of arguments only, element by element: casts of
 /// parameters. And those that only results are made of without a matmul:
 /// updates of parameters, the norm of all gradients, and what these are made
-/// of; but not behind the last matmul, where nothing overlaps with their sums,
-/// unless these are at the start already.
+/// of; but not what the last matmul makes, or what is made of that or behind
+/// it: nothing overlaps with these sums, unless they are at the start already.
 void ShardingNetwork::findEarlyAndLate(Block &block, const OpChoices &start) {
   for (Operation &op : block.without_terminator())
     if (isElementwise(&op) && llvm::all_of(op.getOperands(), [&](Value value) {
@@ -380,13 +380,23 @@ void ShardingNetwork::findEarlyAndLate(Block &block, const OpChoices &start) {
         }))
       late.insert(&op);
   auto isPartial = [&](Id id) { return !prices.get(id).unreduced.empty(); };
-  for (Operation &op : llvm::reverse(block.without_terminator())) {
-    auto choice = start.find(&op);
+  llvm::SmallPtrSet<Operation *, 16> behind;
+  for (Operation &op : block.without_terminator()) {
+    if (contracts(&op))
+      behind.clear();
+    // What is made of earlier values, element by element, can be as early.
+    else if (isElementwise(&op) &&
+             llvm::none_of(op.getOperands(), [&](Value value) {
+               return behind.contains(value.getDefiningOp());
+             }))
+      continue;
+    behind.insert(&op);
+  }
+  for (Operation *op : behind) {
+    auto choice = start.find(op);
     if (choice == start.end() ||
         llvm::none_of(choice->second.results, isPartial))
-      late.erase(&op);
-    if (contracts(&op))
-      break;
+      late.erase(op);
   }
 }
 

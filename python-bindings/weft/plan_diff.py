@@ -194,7 +194,11 @@ def _summary(entry: EntryDiff, machine: str) -> list[str]:
 
 
 def _percent(before: float, after: float) -> str:
-    return f" ({100 * (after / before - 1):+.1f} %)" if before and after else ""
+    if not before or not after:
+        return ""
+    if after >= 10 * before:
+        return f" ({after / before:,.0f} times)"
+    return f" ({100 * (after / before - 1):+.1f} %)"
 
 
 def _sign(before: Any, after: Any) -> str:

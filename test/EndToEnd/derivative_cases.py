@@ -133,6 +133,19 @@ def dot(name, lhs, rhs, result, batching="", contracting="[] x []"):
                 f" : ({tensor(lhs)}, {tensor(rhs)}) -> {tensor(result)}")
 
 
+def grouped(name, op, lhs, rhs, result, flag=""):
+    """Some rows are in no group, and a group has no rows."""
+    types = ", ".join([tensor(lhs), tensor(rhs), tensor((2, 3), "i32")])
+    return Case(name, [lhs, rhs], result, f"""%s = arith.constant dense<[[2, 0, 2], [1, 3, 1]]> : tensor<2x3xi32>
+  %r = weft.{op} %x0, %x1 groups %s {flag} : ({types}) -> {tensor(result)}""")
+
+
+GROUPED = [
+    grouped("grouped_dot", "grouped_dot", (2, 5, 3), (3, 3, 4), (2, 5, 4)),
+    grouped("grouped_dot_transposed", "grouped_dot", (2, 5, 4), (3, 3, 4), (2, 5, 3), "transposed"),
+    grouped("grouped_outer", "grouped_outer", (2, 5, 3), (2, 5, 4), (3, 3, 4)),
+]
+
 DOT_GENERAL = [
     dot("matrix", (3, 4), (4, 5), (3, 5), contracting="[1] x [0]"),
     dot("lhs_transposed", (4, 3), (4, 5), (3, 5), contracting="[0] x [0]"),
@@ -309,4 +322,4 @@ WINDOWED = [
     reduce_window("dilated", "min", (2, 7), 1, 2, 1, 3, (2, 4)),
 ]
 
-CASES = ELEMENTWISE + DOT_GENERAL + SHAPE + INDEXED + COMPOSITES + ATTENTION + WINDOWED
+CASES = ELEMENTWISE + DOT_GENERAL + GROUPED + SHAPE + INDEXED + COMPOSITES + ATTENTION + WINDOWED
