@@ -106,7 +106,13 @@ Bootstrap::await(const std::string &key, std::chrono::nanoseconds timeout) {
     WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
     if (value || budget.isSpent())
       return value;
-    WEFT_RETURN_IF_ERROR(failure());
+    const Status failed = failure();
+    if (failed.ok())
+      continue;
+    // What was there before the failure holds.
+    WEFT_ASSIGN_OR_RETURN(auto earlier, theStore->find(key));
+    return earlier ? Result<std::optional<std::string>>(std::move(earlier))
+                   : failed;
   }
 }
 
