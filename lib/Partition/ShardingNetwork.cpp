@@ -581,7 +581,10 @@ void ShardingNetwork::addValue(Value value) {
   End kept;
   kept.shardings = candidatesFor(made, needed);
   kept.variable = network.addVariable(kept.shardings.size());
-  kept.user = needed.front().user;
+  // The first in the block: uses have no order that a text keeps.
+  kept.user = llvm::min_element(needed, [](const End &a, const End &b) {
+                return a.user->isBeforeInBlock(b.user);
+              })->user;
   // At the start it is kept as it is made.
   Id start = made.variable < 0 ? made.shardings.front()
                                : made.shardings[startAssignment[made.variable]];

@@ -183,10 +183,10 @@ TEST_F(Meeting, OtherJobAtThePort) {
   Launch other = launch(0, 2);
   other.job = "other";
   Process zero([&] {
-    auto bootstrap = Bootstrap::connect(other, 6s);
+    auto bootstrap = Bootstrap::connect(other, 12s);
     return bootstrap.status().message();
   });
-  Process one = start(1, 2, exchange, 3s);
+  Process one = start(1, 2, exchange, 8s);
   EXPECT_THAT(one.finish(),
               HasSubstr("the store there is of another job (job \\\"other\\\" "
                         "start 0 of 2 ranks, not job \\\"test/job\\\" start 0 "
