@@ -142,7 +142,8 @@ def test_the_table_has_what_varies():
     text = str(weft.sweep(lambda data: gpt(**SIZES, data=data, pipeline=2), {"data": [1, 2]}, cluster="dgx-h100"))
     first, head, *rows = text.splitlines()
     assert first == "2 of 2 combinations on dgx-h100"
-    assert head.split() == ["data", "mesh", "devices", "step", "time", "tokens/s", "MFU", "exposed", "bubble", "memory"]
+    assert head.split() == ["data", "mesh", "devices", "step", "time", "tokens/s", "efficiency", "MFU", "exposed", "bubble",
+                            "memory"]
     assert repr(weft.sweep(lowered, {"ways": []}, cluster="dgx-h100")) == "0 of 0 combinations on dgx-h100\n"
 
 
@@ -236,6 +237,28 @@ def test_the_rest_of_the_devices(capsys):
     assert sorted(str(row["mesh"]) for row in rows) == ["{'data': 2, 'tensor': 2}", "{'tensor': 4}"]
     _, left_out = rows_of(capsys, *GPT, "data=2", "tensor=2", "--devices=8")
     assert left_out[0]["reason"] == "pipeline x data x context x tensor is 4, not 8 devices"
+
+
+def test_strong_scaling(capsys, program):
+    rows, left_out = rows_of(capsys, *GPT, "tensor=2", "--devices=2,4,8,3")
+    assert [row["settings"]["devices"] for row in rows] == [8, 4, 2] and all(row["tokens"] == rows[0]["tokens"] for row in rows)
+    assert left_out[0]["reason"] == "pipeline x context x tensor is 2, which does not divide 3 devices"
+    for arguments in ([*GPT, "tensor=2"], [program, "model=2", "--cluster=dgx-h100"]):
+        rows, _ = rows_of(capsys, *arguments, "--devices=2,4")
+        (head, *lines) = run(capsys, *arguments, "--devices=2,4")[1].splitlines()[1:]
+        assert head.split()[:2] == ["devices", "mesh"] and head.split().count("devices") == 1
+        for row, line in zip(rows, lines):
+            smallest = next(each for each in rows if each["devices"] == 2)
+            efficiency = smallest["step_seconds"] * 2 / row["step_seconds"] / row["devices"]
+            assert f"  {100 * efficiency:.1f} %  " in line
+
+
+@pytest.mark.parametrize("text", ["0", "8,", "8,x", "-8", ""])
+def test_numbers_of_devices(program, capsys, text):
+    with pytest.raises(SystemExit) as ended:
+        command_line.main([program, "--cluster=dgx-h100", f"--devices={text}"])
+    assert ended.value.code == 2
+    assert f"numbers of devices of at least 1, separated by commas, are wanted, got {text!r}" in capsys.readouterr().err
 
 
 def test_options_of_the_compiler(capsys):

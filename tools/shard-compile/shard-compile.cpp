@@ -69,13 +69,13 @@ static cl::list<int64_t> devices(
              "what the model lists: devices are numbered node by node, and "
              "rank i of a run is device i"),
     cl::value_desc("0,2,1,3"), cl::cat(category));
-static cl::opt<int64_t> automatic(
+static cl::opt<std::string> automatic(
     "auto",
     cl::desc("Choose the mesh, shardings and pipeline of a model that has none "
              "for so many devices: of all ways that are compiled, the one with "
              "the shortest predicted step. --emit=graph prints the annotated "
              "model"),
-    cl::value_desc("devices"), cl::init(0), cl::cat(category));
+    cl::value_desc("devices"), cl::cat(category));
 static cl::opt<std::string> memoryLimit(
     "memory-limit",
     cl::desc("Memory limit per rank, such as 2GiB or 1500MB. Activations are "
@@ -179,10 +179,11 @@ static int fail(llvm::Error error) { return fail(toString(std::move(error))); }
 
 /// What --auto chooses cannot be given.
 static llvm::Error checkAutomatic() {
-  if (automatic < 1)
-    return llvm::createStringError(
-        "--auto: expected a number of devices, got " +
-        llvm::Twine(automatic.getValue()));
+  int64_t number;
+  if (llvm::StringRef(automatic).getAsInteger(10, number) || number < 1)
+    return llvm::createStringError("--auto: expected a number of devices of at "
+                                   "least 1, got '" +
+                                   llvm::Twine(automatic.getValue()) + "'");
   const std::pair<bool, const char *> given[] = {
       {mesh.getNumOccurrences(), "mesh"},
       {devices.getNumOccurrences(), "devices"},
@@ -300,7 +301,9 @@ int main(int argc, char **argv) {
   const Form form = emit;
   const OpPrintingFlags flags;
   const std::string explained = explain, machines = cluster;
-  const int64_t shared = automatic;
+  int64_t shared = 0;
+  if (automatic.getNumOccurrences())
+    llvm::StringRef(automatic).getAsInteger(10, shared);
   auto path = resolveOutput(output.empty() ? "-" : output.getValue(), input);
   if (!path)
     return fail("-o: " + toString(path.takeError()));

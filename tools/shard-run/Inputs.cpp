@@ -137,6 +137,18 @@ void Inputs::openLoaded(const std::string &path, const Plan &plan,
   loaded = *std::move(file);
 }
 
+/// The first names, and how many more there are.
+static std::string statesNamed(const std::vector<std::string> &names) {
+  constexpr size_t mostNames = 8;
+  const size_t shown = std::min(names.size(), mostNames);
+  std::string text =
+      fmt::format("{} \"{}\"", names.size() == 1 ? "state" : "states",
+                  fmt::join(names.begin(), names.begin() + shown, "\", \""));
+  if (names.size() > shown)
+    text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
 /// How the states `unset` can be set. What --load gives comes too late for the
 /// entry of --init.
 static std::string remedy(const Arguments &arguments, const Plan &plan,
@@ -188,8 +200,7 @@ void Inputs::findMissing(const Arguments &arguments, const Plan &plan,
     }
     if (!unset.empty())
       problems.push_back(fmt::format(
-          "{} \"{}\" of entry \"{}\" {} never set{}: use {}",
-          unset.size() == 1 ? "state" : "states", fmt::join(unset, "\", \""),
+          "{} of entry \"{}\" {} never set{}: use {}", statesNamed(unset),
           entry->name, unset.size() == 1 ? "is" : "are",
           isInit ? " before --init" : "",
           remedy(arguments, plan, unset, isInit)));
@@ -216,12 +227,11 @@ void Inputs::findUnsaved(const Arguments &arguments, const Plan &plan,
     if (!isSet.count(state.name))
       unset.push_back(state.name);
   if (!unset.empty())
-    problems.push_back(fmt::format(
-        "{}: {} \"{}\" {} never set: use {}",
-        arguments.save.empty() ? "--checkpoint" : "--save",
-        unset.size() == 1 ? "state" : "states", fmt::join(unset, "\", \""),
-        unset.size() == 1 ? "is" : "are",
-        remedy(arguments, plan, unset, /*isInit=*/false)));
+    problems.push_back(
+        fmt::format("{}: {} {} never set: use {}",
+                    arguments.save.empty() ? "--checkpoint" : "--save",
+                    statesNamed(unset), unset.size() == 1 ? "is" : "are",
+                    remedy(arguments, plan, unset, /*isInit=*/false)));
 }
 
 void Inputs::checkOutputNames(const Arguments &arguments,

@@ -43,7 +43,7 @@ def _with_rest(settings: dict[str, Any], sizes: dict[str, int], rest: str, devic
     return settings | {rest: devices // product}
 
 
-def _make_model(family: Callable, rest: str, devices: int | None, cluster: str, **settings: Any) -> Any:
+def _make_model(family: Callable, rest: str, cluster: str, *, devices: int | None = None, **settings: Any) -> Any:
     sizes = {axis: settings.get(axis, 1) for axis in ("pipeline", "data", "context", "tensor")}
     wrong = [f"{axis} must be a whole number, got {size!r}" for axis, size in sizes.items() if not isinstance(size, int)]
     if wrong:
@@ -54,8 +54,8 @@ def _make_model(family: Callable, rest: str, devices: int | None, cluster: str, 
     return step.lower().compile(None, cluster=cluster, **options) if options else step
 
 
-def _make_file(source: Source, mesh: dict[str, int], entry: str | None, rest: str, devices: int | None, cluster: str,
-               **settings: Any) -> Compiled:
+def _make_file(source: Source, mesh: dict[str, int], entry: str | None, rest: str, cluster: str, *,
+               devices: int | None = None, **settings: Any) -> Compiled:
     options = {name: settings.pop(name) for name in OPTIONS & settings.keys()}
     unknown = [name for name in settings if name not in mesh]
     if unknown:
@@ -77,16 +77,23 @@ def _mesh_of(source: Source) -> dict[str, int]:
 def _maker(args: argparse.Namespace) -> Callable[..., Any]:
     family = FAMILIES.get(args.model)
     if family:
-        return partial(_make_model, family, args.rest, args.devices, args.cluster)
+        return partial(_make_model, family, args.rest, args.cluster)
     path = pathlib.Path(args.model)
     if path.suffix != ".mlir":
         raise ValueError(f"MODEL must be one of {', '.join(FAMILIES)} or a file that ends in .mlir, got {args.model!r}")
     source = Source(path.read_text(), args.model)
     mesh = _mesh_of(source)
-    if args.devices is not None and args.rest not in mesh:
+    if args.devices and args.rest not in mesh:
         raise ValueError(f"the mesh has no axis {args.rest!r} that takes the rest of the devices; --rest names one of "
                          f"{', '.join(mesh) or 'none'}")
-    return partial(_make_file, source, mesh, args.entry, args.rest, args.devices, args.cluster)
+    return partial(_make_file, source, mesh, args.entry, args.rest, args.cluster)
+
+
+def _numbers_of_devices(text: str) -> list[int]:
+    """Of "64,128"."""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
+        raise argparse.ArgumentTypeError(f"numbers of devices of at least 1, separated by commas, are wanted, got {text!r}")
+    return [int(number) for number in text.split(",")]
 
 
 def _show_progress(done: int, all_: int) -> None:
@@ -101,7 +108,9 @@ def main(arguments: list[str] | None = None) -> int:
                         help="settings of weft.models, or mesh axes of the file, with one or several values; and options of "
                         f"the compiler: {', '.join(sorted(OPTIONS))}")
     parser.add_argument("--cluster", required=True, metavar="NAME|FILE", help="the machines")
-    parser.add_argument("--devices", type=int, metavar="N", help="of every mesh")
+    parser.add_argument("--devices", type=_numbers_of_devices, metavar="N,...",
+                        help="of every mesh; of several numbers each is combined with all settings, which shows how the "
+                        "program scales (strong scaling)")
     parser.add_argument("--rest", default="data", metavar="AXIS",
                         help="the axis that has as many as the others leave of the devices, unless it is set; "
                         "by default data")
@@ -110,7 +119,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     args = parser.parse_intermixed_args(arguments)
     try:
-        found = sweep(_maker(args), dict(args.settings), cluster=args.cluster, jobs=args.jobs,
+        settings = dict(args.settings) | ({"devices": args.devices} if args.devices else {})
+        found = sweep(_maker(args), settings, cluster=args.cluster, jobs=args.jobs,
                       progress=_show_progress if sys.stderr.isatty() else None)
     except (ValueError, OSError) as error:
         print(f"error: {message_of(error)}", file=sys.stderr)

@@ -39,11 +39,17 @@ def _columns(rows: tuple[Row, ...], varied: list[str]) -> dict[str, Callable[[Ro
     have no column."""
     columns: dict[str, Callable[[Row], str]] = {name: lambda row, name=name: _text(row.settings[name]) for name in varied}
     columns["mesh"] = lambda row: " x ".join(f"{axis}={size}" for axis, size in row.mesh.items())
-    if len({row.devices for row in rows}) > 1:
+    scales = len({row.devices for row in rows}) > 1
+    if scales and "devices" not in varied:
         columns["devices"] = lambda row: str(row.devices)
     columns["step time"] = lambda row: seconds_text(row.step_seconds)
     if any(row.tokens for row in rows):
         columns["tokens/s"] = lambda row: f"{row.tokens / row.step_seconds:,.0f}"
+    # Without tokens the steps of different functions may do different work.
+    if scales and (all(row.tokens for row in rows) or "devices" in varied):
+        # The rows are sorted, so this is the best on the fewest devices.
+        fewest = min(rows, key=lambda row: row.devices)
+        columns["efficiency"] = lambda row: percent(_speed_of_device(row) / _speed_of_device(fewest))
     columns["MFU"] = lambda row: percent(row.mfu)
     columns["exposed"] = lambda row: percent(row.exposed_seconds / row.step_seconds)
     if any(row.bubble_seconds for row in rows):
@@ -51,6 +57,11 @@ def _columns(rows: tuple[Row, ...], varied: list[str]) -> dict[str, Callable[[Ro
     columns["memory"] = lambda row: size_text(row.arena_bytes)
     columns[""] = lambda row: "fits" if row.fits else f"exceeds {size_text(row.usable_bytes)}"
     return columns
+
+
+def _speed_of_device(row: Row) -> float:
+    """Tokens, or else steps, a second and device."""
+    return (row.tokens or 1) / row.step_seconds / row.devices
 
 
 def _text(value: Any) -> str:

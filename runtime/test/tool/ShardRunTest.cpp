@@ -433,6 +433,19 @@ TEST_F(ShardRun, UnsetStatesAreOneProblem) {
   EXPECT_THAT(outcome.text, HasSubstr("states \"v\", \"u\" of entry"));
 }
 
+TEST_F(ShardRun, ManyUnsetStatesAreCounted) {
+  SamplePlan sample(2);
+  EntryBuilder readsAll = sample.entry("evaluate");
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    sample.state(name, sample.type(DType::F32, {4}));
+    readsAll.state(name, true, false);
+  }
+  EXPECT_THAT(
+      run(writePlan("many.plan", sample) + " --entry evaluate").text,
+      HasSubstr("\"v6\", \"v7\" and 12 more of entry \"evaluate\" are never"));
+}
+
 TEST_F(ShardRun, OnlySetStatesAreSaved) {
   SamplePlan sample(2);
   for (const char *name : {"v", "u"})
