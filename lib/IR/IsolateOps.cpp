@@ -11,6 +11,7 @@
 #include "weft/IR/Passes.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WeftOps.h"
 
 namespace weft {
 #define GEN_PASS_DEF_ISOLATEOPS
@@ -51,21 +52,29 @@ static void isolate(func::FuncOp function) {
         named(context, getArgumentName(function, argument.getArgNumber()),
               function.getArgAttrDict(argument.getArgNumber())));
   removeShardings(function);
+  const Microbatches microbatches(block);
+  OpBuilder atBegin = OpBuilder::atBlockBegin(&block),
+            atEnd = OpBuilder::atBlockTerminator(&block);
   SmallVector<Value> made;
-  for (Operation &op : block) {
+  for (Operation &op : block.without_terminator()) {
     std::optional<NumberedOp> numbered = getNumbered(&op);
     if (!numbered)
       continue;
     op.removeAttr(kNumberedAttrName);
     for (OpResult result : op.getResults()) {
       int64_t number = numbered->number + result.getResultNumber();
-      made.push_back(result);
+      const MicrobatchesAttr loop = microbatches.loopOf(result);
       results.push_back(named(context, valueName(number)));
-      if (llvm::all_of(result.getUsers(), llvm::IsaPred<func::ReturnOp>))
-        continue;
-      result.replaceAllUsesWith(
-          block.addArgument(result.getType(), result.getLoc()));
-      arguments.push_back(named(context, givenName(number)));
+      if (!llvm::all_of(result.getUsers(), llvm::IsaPred<func::ReturnOp>)) {
+        arguments.push_back(named(context, givenName(number)));
+        Value given =
+            block.addArgument(typeOfAll(typeOf(result), loop), result.getLoc());
+        if (loop)
+          given = MicrobatchSliceOp::create(atBegin, result.getLoc(),
+                                            result.getType(), given, 0, loop);
+        result.replaceAllUsesWith(given);
+      }
+      made.push_back(loop ? stackAll(atEnd, result, loop) : Value(result));
     }
   }
   Operation *ret = block.getTerminator();

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/IR/Microbatches.h"
 #include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
@@ -35,6 +34,8 @@ static int64_t countTerms(Operation *op) {
            std::max<int64_t>(1, elements(reduce.getResult()));
   if (auto scatter = dyn_cast<ScatterAddOp>(op))
     return elements(scatter.getIndices());
+  if (auto sum = dyn_cast<MicrobatchSumOp>(op))
+    return sum.getMicrobatches().getCount();
   return 0;
 }
 
@@ -42,7 +43,7 @@ static int64_t countTerms(Operation *op) {
 /// for which kernels need no memory.
 static bool isOperandAgain(Operation *op) {
   return isa<BroadcastOp, ConstraintOp, StopGradientOp, CheckpointNameOp,
-             BarrierOp>(op);
+             BarrierOp, MicrobatchUseOp>(op);
 }
 
 static bool hasTensors(Operation *op) {
@@ -61,10 +62,10 @@ struct NumberValues : weft::impl::NumberValuesBase<NumberValues> {
 private:
   LogicalResult number(func::FuncOp function) {
     Block &block = function.getBody().front();
-    if (getOperation()->hasAttr(kStagesAttrName) || Microbatches(block).any())
+    if (getOperation()->hasAttr(kStagesAttrName))
       return function.emitError(
-          "a program with micro-batches or pipeline stages cannot be verified: "
-          "its values are computed several times; compile it without them");
+          "a program with pipeline stages cannot be verified: no rank has all "
+          "values; compile it without them");
     int64_t next = 0;
     for (Operation &op : block) {
       op.removeAttr(kNumberedAttrName);

@@ -7,6 +7,9 @@
 
 #include "weft/IR/ObservedValues.h"
 
+#include "weft/IR/TensorTypes.h"
+#include "weft/IR/WeftOps.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -29,6 +32,20 @@ std::string weft::valueName(int64_t number) {
 
 std::string weft::givenName(int64_t number) {
   return "weft.given " + std::to_string(number);
+}
+
+RankedTensorType weft::typeOfAll(RankedTensorType type, MicrobatchesAttr loop) {
+  if (!loop)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), loop.getCount());
+  return type.clone(shape);
+}
+
+Value weft::stackAll(OpBuilder &builder, Value value, MicrobatchesAttr loop) {
+  return MicrobatchStackOp::create(builder, value.getLoc(),
+                                   typeOfAll(typeOf(value), loop), value,
+                                   /*dim=*/0, loop);
 }
 
 static std::optional<ObservedKind> parseKind(Attribute attr) {

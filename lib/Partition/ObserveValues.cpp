@@ -32,7 +32,8 @@ namespace {
 
 class Observer {
 public:
-  explicit Observer(func::FuncOp function) : function(function) {}
+  explicit Observer(func::FuncOp function)
+      : function(function), microbatches(function.getBody().front()) {}
 
   void run();
 
@@ -42,13 +43,17 @@ private:
     ObservedValue facts;
     /// Before dimensions were padded.
     RankedTensorType type;
+    /// Each micro-batch has another value.
+    MicrobatchesAttr loop;
   };
 
   void visit(Operation *op);
   void add(Value value, ObservedValue facts, RankedTensorType type);
+  void stack(Entry &entry);
   void write();
 
   func::FuncOp function;
+  Microbatches microbatches;
   SmallVector<Entry> entries;
   /// Of a value that is an observed one, or one with padding of another value,
   /// its entry.
@@ -65,8 +70,9 @@ void Observer::add(Value value, ObservedValue facts, RankedTensorType type) {
   sources[value] = {facts.order};
   // Partial sums of gradients may have a wider type than the graph says.
   Type element = typeOf(value).getElementType();
-  entries.push_back(
-      {value, std::move(facts), cast<RankedTensorType>(type.clone(element))});
+  entries.push_back({value, std::move(facts),
+                     cast<RankedTensorType>(type.clone(element)),
+                     microbatches.loopOf(value)});
 }
 
 void Observer::visit(Operation *op) {
@@ -111,9 +117,30 @@ void Observer::visit(Operation *op) {
   }
 }
 
+/// No axis splits the dimension of the micro-batches.
+void Observer::stack(Entry &entry) {
+  OpBuilder builder = OpBuilder::atBlockTerminator(&function.getBody().front());
+  const ShardingAttr sharding = getSharding(entry.value);
+  entry.value = stackAll(builder, entry.value, entry.loop);
+  entry.type = typeOfAll(entry.type, entry.loop);
+  if (!sharding)
+    return;
+  SmallVector<DimShardingAttr> dims(
+      ShardingAttr::getClosed(sharding.getMesh(), 1).getDims());
+  llvm::append_range(dims, sharding.getDims());
+  setSharding(entry.value,
+              ShardingAttr::get(sharding.getContext(), sharding.getMesh(), dims,
+                                sharding.getReplicated(),
+                                sharding.getUnreduced(),
+                                sharding.getUnreducedKind()));
+}
+
 void Observer::write() {
   MLIRContext *context = function.getContext();
   Operation *ret = function.getBody().front().getTerminator();
+  for (Entry &entry : entries)
+    if (entry.loop)
+      stack(entry);
   SmallVector<Value> operands(ret->getOperands());
   SmallVector<NamedAttrList> attrs;
   for (unsigned index = 0; index < function.getNumResults(); ++index)

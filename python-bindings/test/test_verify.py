@@ -3,6 +3,7 @@
 """Verified runs: faults are found where they are planted, and what is right is called right."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,7 +14,9 @@ import verified
 
 import weft
 import weft.numpy as wnp
-from weft import P
+from weft import P, Plan
+from weft.lowered import Source
+from weft.verify import draw, verify_plans
 
 CASES = [(model, mesh) for model in verified.MODELS for mesh in verified.MESHES]
 # Every model, and every mesh more than once.
@@ -131,9 +134,29 @@ def test_bad_input(tmp_path):
     assert weft_command(tmp_path / "none.plan", reference).returncode == 2
 
 
-def test_micro_batches_are_refused():
-    step = weft.microbatches(weft.value_and_grad(lambda w, x: (x @ w).sum()), 2)
-    jitted = weft.jit(step, mesh=MESH, in_shardings=(None, P("data")))
-    lowered = jitted.lower(verified.array(4, 4), verified.array(8, 4)).compile(None)
-    with pytest.raises(weft.CompileError, match="a program with micro-batches or pipeline stages cannot be verified"):
-        weft.verify(lowered)
+@pytest.mark.parametrize("layout", [{"tensor": 2, "data": 2, "sharded": "fsdp"}, {"data": 4, "sharded": "zero1"},
+                                    {"tensor": 4, "sequence_parallel": True, "recomputation": "selective"}], ids=str)
+def test_micro_batches_in_two_types(layout):
+    """Parameters in f32, matmuls in bf16, sums of gradients over data in f32."""
+    step = weft.models.gpt(layers=1, hidden=32, heads=4, vocabulary=48, sequence=16, global_batch=8, micro_batch=1, **layout)
+    found = weft.verify(step.lower().compile())
+    assert found, str(found)
+
+
+def test_a_fault_in_a_loop_has_its_micro_batch(tmp_path):
+    lowered = verified.MODELS["micro-batches"]().lower((2, 2), ("data", "model"))
+    graph, options = verified.verifiable(lowered)
+    text = graph.lower("spmd", verified="values", target="cpu", **options)
+    faulty = re.sub(r'(weft.all_reduce sum .* over <@mesh, \{)"model"', r'\1"data"', text, count=1)
+    assert faulty != text
+    reference = Plan(graph.compile("cpu", verified="reference", **options))
+    plan = Plan(Source(faulty, graph.name).compile("cpu", **options))
+    found = verify_plans(plan, reference, draw(plan.entries[0], 0), entry=plan.entries[0].name)
+    (wrong,) = found.wrong
+    assert wrong.is_moved and wrong.differing == ("model",) and len(wrong.index) == 3 and wrong.index[0] < 3
+
+
+def test_pipelines_are_refused():
+    step = weft.models.gpt(layers=2, hidden=32, heads=4, vocabulary=48, sequence=16, global_batch=4, micro_batch=1, pipeline=2)
+    with pytest.raises(weft.CompileError, match="a program with pipeline stages cannot be verified: no rank has all values"):
+        weft.verify(step.lower().compile())

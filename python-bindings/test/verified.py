@@ -74,6 +74,15 @@ def _mlp(dtype="float32", function=mlp_step):
                 (0,) if function is mlp_step else ())
 
 
+def accumulated_step(params, x, y):
+    value, gradients = weft.microbatches(weft.value_and_grad(mlp), 3)(params, x, y)
+    return weft.tree.map(lambda w, g: w - 0.1 * g, params, gradients), value
+
+
+def _accumulated(dtype="float32"):
+    return dataclasses.replace(_mlp(dtype), function=accumulated_step)
+
+
 def adamw_step(state, x, y):
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(1e-2))
     value, gradients = weft.value_and_grad(mlp)(state["params"], x, y)
@@ -202,6 +211,8 @@ MODELS: dict[str, Callable[[], Case]] = {
     "mlp, AdamW": _adamw,
     "mlp, f64": lambda: _mlp("float64"),
     "mlp, bf16": lambda: _mlp("bfloat16"),
+    "micro-batches": _accumulated,
+    "micro-batches, bf16": lambda: _accumulated("bfloat16"),
     "mlp, mixed": lambda: Case(cast_step, (array(24, 12), array(24, 24), array(24, 12)), (COLUMNS, BATCH, BATCH), (0,)),
     "GPT-2": lambda: _transformer("gpt2"),
     "Llama": lambda: _transformer("llama", seq=True),
@@ -272,14 +283,23 @@ class Program:
         for i in self.body[:-1]:
             for value in _operands(self.lines[i]):
                 self.users[value].append(i)
+        loops = []
+        for line in (self.lines[i] for i in self.body):
+            if " = weft.repeat " in line:
+                loops.append(line)
+            elif line.lstrip().startswith("weft.yield"):
+                self._leave(_VALUE.findall(line.partition(" : ")[0]), _made(loops.pop()))
+
+    def _leave(self, yielded, results):
+        """What an iteration of a loop hands on is a result of the loop."""
+        for value, result in zip(yielded, results):
+            if result in self.place:
+                self.place.setdefault(value, self.place[result])
+            self.users[value] += self.users[result]
 
     def results(self, index):
         """The values that a line makes."""
-        match = _RESULT.match(self.lines[index])
-        if not match:
-            return []
-        name, _, count = match[1].partition(":")
-        return [f"{name}#{i}" for i in range(int(count))] if count else [name]
+        return _made(self.lines[index])
 
     def observed(self, index):
         """The places of what a line makes, or else of what is first made of it."""
@@ -298,6 +318,14 @@ class Program:
 
     def with_line(self, index, line):
         return "\n".join([*self.lines[:index], *([] if line is None else [line]), *self.lines[index + 1:]])
+
+
+def _made(line):
+    match = _RESULT.match(line)
+    if not match:
+        return []
+    name, _, count = match[1].partition(":")
+    return [f"{name}#{i}" for i in range(int(count))] if count else [name]
 
 
 def _operands(line):
@@ -456,7 +484,8 @@ def plant(seed, count):
     """Faults with what was found of each: their kinds in turn, in models and on meshes that are drawn."""
     generator = random.Random(seed)
     subjects = [Subject(model, mesh) for model in
-                ("mlp, SGD", "GPT-2", "Llama", "pieces", "lookup", "norms", "einsum", "residuals", "mlp, AdamW", "classes")
+                ("mlp, SGD", "GPT-2", "Llama", "pieces", "lookup", "norms", "einsum", "residuals", "mlp, AdamW", "classes",
+                 "micro-batches")
                 for mesh in generator.sample(FAULTY_MESHES, 1)]
     waiting = {(kind, i): iter(subject.faults(kind, generator)) for kind in KINDS for i, subject in enumerate(subjects)}
     kinds = list(KINDS)

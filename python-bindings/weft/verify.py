@@ -3,7 +3,8 @@
 """Runs the ranks of a plan, and the ops of its graph on one device, and compares every value.
 
 One device computes each op on what the ranks computed it on, so a value is wrong only if what made it is, and the
-bound of its error is that of one op.
+bound of its error is that of one op. A value that each micro-batch has is compared for all of them, along a first
+dimension that the value does not have.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def verify(compiled: Compiled, *args: Any, reference: str | os.PathLike | None =
     `reference` is the file that ``shard-compile --reference`` wrote with it.
 
     Raises `ValueError` for a plan that was not, `ExecutionError` if the reference is of another program, and
-    `CompileError` for a program with micro-batches or pipeline stages."""
+    `CompileError` for a program with pipeline stages."""
     if (compiled._source is None) != (reference is not None):
         raise ValueError("a plan that was loaded takes the reference that shard-compile --reference wrote with it, "
                          "a compiled function takes none")

@@ -25,3 +25,25 @@ func.func @step(%x: tensor<4x8xf32> {weft.name = "x", weft.sharding = #weft.shar
   %c = arith.addf %b, %b : tensor<4x2xf32>
   return %c : tensor<4x2xf32>
 }
+
+// Of a value that each micro-batch has all are given, and are results.
+
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME:      %[[XS:[a-z0-9]*]]: tensor<2x4xf32> {weft.name = "x"}
+// CHECK-SAME:      %[[X:[a-z0-9]*]]: tensor<2x4xf32> {weft.name = "weft.given 0"}
+// CHECK-SAME:      %[[Y:[a-z0-9]*]]: tensor<2x4xf32> {weft.name = "weft.given 1"}
+// CHECK-SAME:      -> (tensor<2x4xf32> {weft.name = "weft.value 0"}, tensor<2x4xf32> {weft.name = "weft.value 1"}, tensor<4xf32> {weft.name = "weft.value 2"})
+func.func @loop(%x: tensor<2x4xf32> {weft.name = "x"}) -> (tensor<4xf32> {weft.name = "s"}) {
+  // CHECK-DAG:  %[[XI:.*]] = weft.microbatch_slice %[[X]] dim = 0
+  // CHECK-DAG:  %[[YI:.*]] = weft.microbatch_slice %[[Y]] dim = 0
+  // CHECK-DAG:  %[[MADE:.*]] = weft.microbatch_slice %[[XS]] dim = 0
+  // CHECK:      %[[EXP:.*]] = math.exp %[[XI]]
+  // CHECK:      %[[SUM:.*]] = weft.microbatch_sum %[[YI]]
+  // CHECK:      %[[ALL:.*]] = weft.microbatch_stack %[[MADE]] dim = 0
+  // CHECK:      %[[EXPS:.*]] = weft.microbatch_stack %[[EXP]] dim = 0
+  // CHECK:      return %[[ALL]], %[[EXPS]], %[[SUM]]
+  %xi = weft.microbatch_slice %x dim = 0 of <"loop", 2> : tensor<2x4xf32> -> tensor<4xf32>
+  %y = math.exp %xi : tensor<4xf32>
+  %s = weft.microbatch_sum %y of <"loop", 2> : tensor<4xf32>
+  return %s : tensor<4xf32>
+}

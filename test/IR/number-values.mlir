@@ -32,3 +32,19 @@ func.func @step(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>, %u: tensor<6x2xf32>, %
   %f = weft.scatter_add %u, %i dim = 0 batching = [] x [] : (tensor<6x2xf32>, tensor<6xi32>) -> tensor<3x2xf32>
   return %e, %c, %f : tensor<4x2xf32>, tensor<4xf32>, tensor<3x2xf32>
 }
+
+// What a micro-batch uses of a value for all of them is that value again.
+
+// CHECK-LABEL: func.func @loop
+func.func @loop(%x: tensor<2x4x4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK:      weft.microbatch_slice {{.*}}weft.numbered = {kind = "element", number = 0 : i64, terms = 0 : i64, types = [tensor<4x4xf32>]}
+  %xi = weft.microbatch_slice %x dim = 0 of <"loop", 2> : tensor<2x4x4xf32> -> tensor<4x4xf32>
+  // CHECK-NEXT: weft.microbatch_use
+  // CHECK-NOT:  weft.numbered
+  %wi = weft.microbatch_use %w of <"loop", 2> : tensor<4xf32>
+  // CHECK:      weft.dot_general {{.*}}kind = "sum", number = 1 : i64, terms = 4 : i64
+  %y = weft.dot_general %xi, %wi contracting = [1] x [0] : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: weft.microbatch_sum {{.*}}kind = "sum", number = 2 : i64, terms = 2 : i64
+  %s = weft.microbatch_sum %y of <"loop", 2> : tensor<4xf32>
+  return %s : tensor<4xf32>
+}

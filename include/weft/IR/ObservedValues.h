@@ -1,5 +1,4 @@
-//===- ObservedValues.h - Values that plans leave to be compared -*- C++
-//-*-===//
+//===- ObservedValues.h - Values left to be compared ------------*- C++ -*-===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +21,15 @@
 //       sources = array<i64: 0, 4>}}
 //
 // A value in another sharding has the number of the value, and the kind
-// "moved".
+// "moved". One that each micro-batch has is a result for all of them, stacked
+// along a new first dimension.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEFT_IR_OBSERVEDVALUES_H
 #define WEFT_IR_OBSERVEDVALUES_H
+
+#include "weft/IR/Microbatches.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -79,6 +81,14 @@ struct ObservedValue {
 
 std::optional<NumberedOp> getNumbered(mlir::Operation *op);
 void setNumbered(mlir::Operation *op, const NumberedOp &numbered);
+
+/// The type of what each micro-batch of `loop` has in `type`, for all of them;
+/// `type` itself without a loop.
+mlir::RankedTensorType typeOfAll(mlir::RankedTensorType type,
+                                 MicrobatchesAttr loop);
+/// The value of each micro-batch of `loop`, for all of them.
+mlir::Value stackAll(mlir::OpBuilder &builder, mlir::Value value,
+                     MicrobatchesAttr loop);
 
 std::optional<ObservedValue> getObserved(mlir::func::FuncOp function,
                                          unsigned result);

@@ -154,14 +154,14 @@ def ExpandGroupedDots : FormPass<"weft-expand-grouped-dots", "Composites"> {
 def NumberValues : FormPass<"weft-number-values", "Graph"> {
   let summary = "Number the values that a verified run compares";
   let description = [{
-    **Needs** a graph (form 1) without loops over micro-batches and without
-    stages: of others there are several values of a name, which is an error.
+    **Needs** a graph (form 1) without stages, of whose values no rank has all:
+    this is an error.
 
     **Does** give every op `weft.numbered`: the number of its first result, what
     its results were before dimensions are padded, and how its rounding errors
     are bounded: `sum` with the number of terms, `attention`, or `element`. Ops of
     constants alone have none, nor have those whose result is an operand again: a
-    broadcast, a constraint, a barrier, a name.
+    broadcast, a constraint, a barrier, a name, a use in each micro-batch.
 
     **Leaves** the same graph. The numbers depend on neither shardings nor the
     mesh.
@@ -178,8 +178,9 @@ def IsolateOps : FormPass<"weft-isolate-ops", "Graph"> {
     **Does** make the reference of a verified run: every function takes, beside
     its arguments, the value of each number that an op uses, and returns the value
     of each number in place of its results. So each op is computed on what the
-    ranks computed it on, and errors of earlier ops are not seen in later ones.
-    Shardings and constraints are removed, and the mesh has one device.
+    ranks computed it on, and errors of earlier ops are not seen in later ones. A
+    value that each micro-batch has is taken and returned for all of them, stacked
+    along a first dimension. Shardings and constraints are removed, and the mesh has one device.
 
     **Leaves** a graph of one device, with arguments `weft.given N` and results
     `weft.value N`.

@@ -131,6 +131,7 @@ private:
   Status computeMissing(bool ofMagnitudes);
   Status compareAll();
   bool usesOthers(const Held &held) const;
+  double roundingOfOperands(const Held &held) const;
   std::optional<WrongValue> compare(const Held &held);
   Numbers boundsOf(const Held &held, const Numbers &expected) const;
   std::optional<WrongValue> compare(const Held &held, const Numbers &expected,
@@ -316,14 +317,31 @@ bool Comparer::usesOthers(const Held &each) const {
   });
 }
 
+/// Half a unit in the last place of 1 in the coarsest type in which the
+/// reference was given an operand that the ranks hold as more digits, in a
+/// finer type or as partial sums; 0 if there is none.
+double Comparer::roundingOfOperands(const Held &each) const {
+  double coarsest = 0;
+  if (each.value->sources())
+    for (const uint32_t source : *each.value->sources()) {
+      const Held &from = held[given.at(held[source].value->number())];
+      const ValueSpec *input = reference.plan()
+                                   .entry(entry.name)
+                                   ->input(givenName(from.value->number()));
+      if (input && (from.terms() > 1 ||
+                    roundingOf(input->dtype) > roundingOf(from.dtype())))
+        coarsest = std::max(coarsest, roundingOf(input->dtype));
+    }
+  return coarsest;
+}
+
 /// How far each element may be from what is expected.
 Numbers Comparer::boundsOf(const Held &each, const Numbers &expected) const {
   const Observed &value = *each.value;
-  const double rounding = roundingOf(each.dtype());
+  double rounding = roundingOf(each.dtype());
   Numbers bounds(expected.size(), 0);
   if (rounding == 0)
     return bounds;
-  const double ofSums = std::min(rounding, roundingOf(DType::F32));
   if (value.kind() == Kind::Moved) {
     const Held &source = held[value.sources()->Get(0)];
     if (source.terms() > 1)
@@ -331,6 +349,13 @@ Numbers Comparer::boundsOf(const Held &each, const Numbers &expected) const {
         bounds[i] = (source.terms() + 1) * rounding * source.magnitudes[i];
     return bounds;
   }
+  const DType ofGraph =
+      reference.plan().entry(entry.name)->output(valueName(value))->dtype;
+  rounding = std::max(rounding, roundingOf(ofGraph));
+  const double ofSums = std::min(rounding, roundingOf(DType::F32));
+  const double ofOperands = roundingOfOperands(each);
+  const double smallest =
+      std::max(smallestOf(each.dtype()), smallestOf(ofGraph));
   const Numbers &magnitudes = madeOfMagnitudes.at(value.number());
   double largest = 0;
   for (double number : expected)
@@ -338,14 +363,18 @@ Numbers Comparer::boundsOf(const Held &each, const Numbers &expected) const {
   for (size_t i = 0; i < bounds.size(); ++i) {
     const double size = std::abs(expected[i]);
     double terms = size;
-    if (value.kind() == Kind::Sum || each.terms() > 1)
+    if (value.kind() == Kind::Sum || each.terms() > 1 || ofOperands > 0)
       terms =
           std::max(size, std::isfinite(magnitudes[i]) ? std::abs(magnitudes[i])
                                                       : largest);
-    bounds[i] = 2 * (roundings * rounding * size + smallestOf(each.dtype()));
+    bounds[i] =
+        2 * (roundings * rounding * size + ofOperands * terms + smallest);
+    // Processors' matmuls of bf16 take numbers below the smallest normal one
+    // for 0.
     if (value.kind() == Kind::Sum)
       bounds[i] +=
-          2 * std::min<double>(value.terms(), mostTerms) * ofSums * terms;
+          2 * std::min<double>(value.terms(), mostTerms) * ofSums * terms +
+          2 * value.terms() * 0x1p-126;
     if (value.kind() == Kind::Attention)
       bounds[i] += 2 * (roundings * rounding + mostTerms * ofSums) * largest;
     if (each.terms() > 1)
