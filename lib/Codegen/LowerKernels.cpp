@@ -447,11 +447,14 @@ struct LowerKernels : weft::impl::LowerKernelsBase<LowerKernels> {
         });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     FrozenRewritePatternSet fusion(std::move(patterns));
+    // Of a long chain, as of random numbers, each round may fuse a part only.
+    GreedyRewriteConfig config;
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       if (!kernel->hasAttr(WeftDialect::kKernelAttrName))
         continue;
       if (failed(lowerBody(kernel)) ||
-          failed(applyPatternsGreedily(kernel, fusion)))
+          failed(applyPatternsGreedily(kernel, fusion, config)))
         return signalPassFailure();
       kernel.walk([&](linalg::GenericOp) { ++loops; });
     }

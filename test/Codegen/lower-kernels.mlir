@@ -219,3 +219,28 @@ func.func private @embedding_gradient(%u: tensor<4x3x8xf32>, %i: tensor<4x3xi32>
       : (tensor<4x3x8xf32>, tensor<4x3xi32>) -> tensor<50x8xf32>
   return %s : tensor<50x8xf32>
 }
+
+// -----
+
+// The rounds of random numbers, each of which needs the two values of the round
+// before, become one loop however many they are.
+
+// CHECK-LABEL: func.func private @rounds
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:     linalg.generic
+// CHECK:         return
+func.func private @rounds() -> tensor<4xi32> attributes {weft.kernel} {
+  %i = weft.iota dim = 0 : tensor<4xi64>
+  %a0 = arith.trunci %i : tensor<4xi64> to tensor<4xi32>
+  %b0 = arith.trunci %i : tensor<4xi64> to tensor<4xi32>
+  %a1 = arith.xori %a0, %b0 : tensor<4xi32>
+  %b1 = arith.addi %a0, %a1 : tensor<4xi32>
+  %a2 = arith.xori %b1, %a1 : tensor<4xi32>
+  %b2 = arith.addi %b1, %a2 : tensor<4xi32>
+  %a3 = arith.xori %b2, %a2 : tensor<4xi32>
+  %b3 = arith.addi %b2, %a3 : tensor<4xi32>
+  %a4 = arith.xori %b3, %a3 : tensor<4xi32>
+  %b4 = arith.addi %b3, %a4 : tensor<4xi32>
+  %a5 = arith.xori %b4, %a4 : tensor<4xi32>
+  return %a5 : tensor<4xi32>
+}
