@@ -221,8 +221,16 @@ OwningOpRef<ModuleOp> parseModel(const llvm::SourceMgr &sources,
   StringRef text = buffer->getBuffer();
   if (failed(checkNesting(text, buffer->getBufferIdentifier(), context)))
     return {};
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module;
+  if (std::optional<std::string> packed = packBooleans(text)) {
+    llvm::SourceMgr others;
+    others.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
+                                  *packed, buffer->getBufferIdentifier()),
+                              SMLoc());
+    module = parseSourceFile<ModuleOp>(others, ParserConfig(&context));
+  } else {
+    module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  }
   if (!module)
     if (std::optional<std::string> hint = explainStablehloText(text))
       emitRemark(UnknownLoc::get(&context)) << *hint;

@@ -38,6 +38,11 @@ mlir::LogicalResult importStablehlo(mlir::ModuleOp module,
 /// another form than the generic one; none if it does not look like that.
 std::optional<std::string> explainStablehloText(llvm::StringRef text);
 
+/// The text with boolean constants as this version of MLIR reads them: a bit
+/// for an element. Newer ones, as of JAX, write a byte. None if nothing
+/// changes; what does, has the same length.
+std::optional<std::string> packBooleans(llvm::StringRef text);
+
 } // namespace weft
 
 #endif // WEFT_IMPORT_STABLEHLO_H
