@@ -272,9 +272,12 @@ static std::string describeCallee(StringRef name) {
     return "shardings without names of axes; lower again with JAX 0.8 or "
            "later, and with jax_use_shardy_partitioner";
   if (name.starts_with("lapack_") || name.starts_with("cusolver_"))
-    return "linear algebra, which a graph has no ops for; call it outside and "
-           "pass its results as arguments, or write it with matmuls, such as "
-           "Newton-Schulz iterations for inverses and roots";
+    return "linear algebra, which a graph has no ops for; weft.from_jax writes "
+           "out cholesky, triangular_solve, lu and qr of real matrices of up "
+           "to "
+           "128 columns, and what JAX makes of them; call others outside and "
+           "pass their results as arguments, or write them with matmuls, such "
+           "as Newton-Schulz iterations for inverses and roots";
   if (name.contains("callback"))
     return "a function of Python, which a plan cannot call; return what it "
            "reads, and remove debugging output and checks";

@@ -18,7 +18,7 @@
 // CHECK: note: stablehlo.convolution: of integers
 // CHECK: note: stablehlo.while: with a condition that depends on computed values, where loops are unrolled; use lax.scan or lax.fori_loop between constants, with jnp.where for steps that are not to count
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
-// CHECK: note: stablehlo.custom_call: @lapack_spotrf_ffi: linear algebra, which a graph has no ops for; call it outside and pass its results as arguments, or write it with matmuls, such as Newton-Schulz iterations for inverses and roots
+// CHECK: note: stablehlo.custom_call: @lapack_spotrf_ffi: linear algebra, which a graph has no ops for; weft.from_jax writes out cholesky, triangular_solve, lu and qr of real matrices of up to 128 columns, and what JAX makes of them; call others outside and pass their results as arguments, or write them with matmuls, such as Newton-Schulz iterations for inverses and roots
 // CHECK: note: stablehlo.custom_call: @xla_ffi_python_cpu_callback: a function of Python, which a plan cannot call; return what it reads, and remove debugging output and checks
 // CHECK: note: stablehlo.custom_call: @ApproxTopK: elements that are nearly the largest; use lax.top_k
 // CHECK: note: stablehlo.custom_call: @other: a function outside of the program; lower with lowering_platforms=("cpu",) if it is one of a GPU, and otherwise call it outside and pass its results as arguments

@@ -19,19 +19,22 @@ from typing import Any
 
 import numpy as np
 
-from . import jax_ragged
+from . import jax_callbacks, jax_linalg, jax_ragged
 
 
 def lower(jax, traced) -> Any:
-    """`traced.lower` for the compiler, without manual regions, and with matmuls of groups as ops."""
+    """`traced.lower` for the compiler, without manual regions, with matmuls of groups as ops,
+    factorisations of matrices written out, and without debugging output."""
     from jax.interpreters import mlir
 
-    regions = {eqn.primitive: None for eqn in _equations(traced.jaxpr.jaxpr) if eqn.primitive.name == "shard_map"}
+    equations = list(_equations(traced.jaxpr.jaxpr))
+    regions = {eqn.primitive: None for eqn in equations if eqn.primitive.name == "shard_map"}
     rules = tuple((primitive, mlir.lower_fun(functools.partial(_whole, jax), multiple_results=True))
                   for primitive in regions)
-    rules += jax_ragged.rules(_equations(traced.jaxpr.jaxpr))
+    rules += jax_ragged.rules(equations) + jax_linalg.rules(jax, equations) + jax_callbacks.rules(equations)
     parameters = mlir.LoweringParameters(override_lowering_rules=rules) if rules else None
-    return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
+    with jax_callbacks.named(equations):
+        return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
 
 
 def _equations(jaxpr):
