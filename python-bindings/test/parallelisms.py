@@ -77,7 +77,8 @@ class Parallelism:
     gather: str = "use"
     checkpoint: bool = False
 
-    def layout(self, params: Any) -> weft.Layout:
+    def layout(self, params: Any, constrained: bool = True) -> weft.Layout:
+        """With specs of activations or, unless `constrained`, of parameters alone."""
         split = {"tp": self.tp, "vocab": self.vocab}
         optimizer = self.optimizer or self.rest
         return weft.Layout(
@@ -90,7 +91,7 @@ class Parallelism:
                          "heads": P(self.batch, None, self.tp, None),
                          "attended": P(self.batch, None, self.tp, None),
                          "hidden": P(self.batch, None, self.tp),
-                         "logits": P(self.batch, None, self.vocab)})
+                         "logits": P(self.batch, None, self.vocab)} if constrained else {})
 
     def in_shardings(self, layout: weft.Layout, state: Any) -> Any:
         params = state["params"]

@@ -62,9 +62,35 @@ EXPECTED = {
 }
 
 
+def counts(name, way, **options):
+    return {key: found.count for key, found in per_layer(name, way, **options).items()}
+
+
+@pytest.mark.parametrize("combined", [False, True], ids=["apart", "combined"])
 @pytest.mark.parametrize("way", PARALLELISMS)
-def test_collectives_of_a_layer(way):
-    assert {key: found.count for key, found in per_layer("gpt2", way).items()} == EXPECTED[way]
+def test_collectives_of_a_layer(way, combined):
+    assert counts("gpt2", way, combined=combined) == EXPECTED[way]
+
+
+# Without biases: 9.
+OF_LLAMA = len(tree.leaves(MODELS["llama"].params()["blocks"][0]))
+
+
+@pytest.mark.parametrize("way, of_llama", [
+    ("dp", {("all_reduce", D): OF_LLAMA}),
+    ("tp", {("all_reduce", M): 4}),
+    ("tp+vocab", {("all_reduce", M): 4}),
+    ("dp+tp", {("all_reduce", D): OF_LLAMA, ("all_reduce", M): 4}),
+    ("zero1", {("reduce_scatter", D): OF_LLAMA, ("all_gather", D): OF_LLAMA}),
+    ("fsdp", {("reduce_scatter", D): OF_LLAMA, ("all_gather", D): OF_LLAMA}),
+    ("fsdp+checkpoint", {("reduce_scatter", D): OF_LLAMA, ("all_gather", D): 2 * OF_LLAMA}),
+    ("fsdp+tp", {("reduce_scatter", D): OF_LLAMA, ("all_gather", D): OF_LLAMA,
+                 ("all_reduce", M): 4}),
+])
+def test_specs_of_weights_are_enough(way, of_llama):
+    """As models are compiled: where nothing is said of activations, and calls are combined."""
+    for name, expected in ("gpt2", EXPECTED[way]), ("llama", of_llama):
+        assert counts(name, way, combined=True, constrained=False) == expected, name
 
 
 @pytest.mark.parametrize("way, axes", [("tp", M), ("fsdp", D), ("zero1+tp", D + M),
