@@ -9,14 +9,14 @@
 // values f32[16]. Role r has a parameter w<r>; roles 0 and p-1 share t.
 //
 //   begin(r)        sum = [0, 1, ..., 15]
-//   forward(r, i)   y = h + w<r>         h of role 0 is x[i], else y of r - 1;
-//                                        y of the last role is out[i]
-//   backward(r, i)  sum += e; g = e + h  e of the last role is out[i], else g
-//   of
-//                                        r + 1
+//   forward(r, i)   h<r+1> = h<r> + w<r>     h0 is x[i], h<p> is out[i]
+//   backward(r, i)  sum += e; g<r> = e + h<r>    e is g<r+1>, of the last role
+//                   out[i]
 //   update(r)       w<r> += all_reduce(sum) over data; of role 0 also t, which
-//                   it sends to the last role
+//                   it copies and sends to the last role
 //   finish(p - 1)   t = what it was sent, loss = sum of t
+//
+// What a role sends has the same name at both ends.
 //
 // With early reductions a segment of its own makes the all_reduce and is
 // awaited by the update, and another one that has collectives, too, runs in
@@ -88,28 +88,28 @@ private:
   }
 
   void addStates(uint32_t role) {
-    const auto internal = [&](const char *name, uint32_t slots) {
+    const auto internal = [&](const std::string &name, uint32_t slots) {
       state(name, value(), {.role = role, .slots = slots, .isInternal = true});
     };
     state(of("w", role), value(), {.role = role});
-    if (role == 0 || role == last())
+    if (role == 0 || role == last()) {
       state("t", value(), {.role = role});
-    if (role == last()) {
       internal("new t", 1);
+    }
+    if (role == last())
       state("loss_of_t", type(DType::F32, {}),
             {.role = role, .isInternal = true});
-    }
     // What arrives early waits longer.
     const bool isEarly = receives == Receives::WhenSent;
-    internal("h", role == 0 || isEarly ? microbatches : roles - role);
-    internal("y", role == last() ? microbatches : 2);
+    internal(of("h", role), role == 0 || isEarly ? microbatches : roles - role);
+    internal(of("h", role + 1), role == last() ? microbatches : 2);
     internal("sum", 1);
     if (reductions == Reductions::Early)
       internal("norm", 1);
     if (role != last())
-      internal("e", isEarly ? microbatches : 2);
+      internal(of("g", role + 1), isEarly ? microbatches : 2);
     if (role != 0)
-      internal("g", 2);
+      internal(of("g", role), 2);
   }
 
   void addSegments(uint32_t role) {
@@ -117,20 +117,23 @@ private:
     begin.launch("fill", {{begin.state("sum", false, true), write}}, {{}, {}});
 
     EntryBuilder forward = segment(of("forward", role), role);
-    forward.launch("add", {{forward.state("h", true, false), read},
-                           {forward.state(of("w", role), true, false), read},
-                           {forward.state("y", false, true), write}});
+    forward.launch("add",
+                   {{forward.state(of("h", role), true, false), read},
+                    {forward.state(of("w", role), true, false), read},
+                    {forward.state(of("h", role + 1), false, true), write}});
 
     EntryBuilder backward = segment(of("backward", role), role);
-    const uint32_t e = backward.state(role == last() ? "y" : "e", true, false);
+    const uint32_t e = backward.state(of(role == last() ? "h" : "g", role + 1),
+                                      true, false);
     const uint32_t sum = backward.state("sum", true, true);
     const uint32_t next = backward.temporary(DType::F32, {16});
     backward.launch("add", {{e, read}, {sum, read}, {next, write}});
     backward.copy(next, sum);
     if (role != 0)
-      backward.launch("add", {{e, read},
-                              {backward.state("h", true, false), read},
-                              {backward.state("g", false, true), write}});
+      backward.launch("add",
+                      {{e, read},
+                       {backward.state(of("h", role), true, false), read},
+                       {backward.state(of("g", role), false, true), write}});
     addUpdate(role);
   }
 
@@ -170,8 +173,11 @@ private:
       update.copy(next, to);
     };
     add(update.state(of("w", role), true, true));
-    if (role == 0)
-      add(update.state("t", true, true));
+    if (role == 0) {
+      const uint32_t t = update.state("t", true, true);
+      add(t);
+      update.copy(t, update.state("new t", false, true));
+    }
     if (role != last())
       return;
     EntryBuilder finish = segment("finish", role);
@@ -190,20 +196,21 @@ private:
 
   void addTimeline() {
     TimelineBuilder step = timeline("step", microbatches);
-    step.input("x", batch(), {{0, "h"}});
+    step.input("x", batch(), {{0, "h0"}});
     for (uint32_t role = 0; role < roles; ++role)
       step.state(of("w", role), {role}, true, true);
     step.state("t", {0, last()}, true, true);
-    step.output("out", batch(), {{last(), "y"}});
+    step.output("out", batch(), {{last(), of("h", roles)}});
     step.output("loss", type(DType::F32, {}), {{last(), "loss_of_t"}});
     uint32_t queue = 0;
     for (uint32_t role = 0; role + 1 < roles; ++role) {
       forwards[role] = step.message(of("activation of stage ", role), queue++,
-                                    role, "y", role + 1, "h");
+                                    role, role + 1, of("h", role + 1));
       backwards[role + 1] = step.message(of("gradient of stage ", role),
-                                         queue++, role + 1, "g", role, "e");
+                                         queue++, role + 1, role,
+                                         of("g", role + 1));
     }
-    tied = step.message("tied parameter", queue, 0, "t", last(), "new t");
+    tied = step.message("tied parameter", queue, 0, last(), "new t");
     step.timeline().messages[tied]->kind = plan::MessageKind::Update;
     std::vector<std::vector<Work>> work;
     for (uint32_t role = 0; role < roles; ++role)

@@ -354,15 +354,15 @@ void TimelineBuilder::state(const std::string &name,
 }
 
 uint32_t TimelineBuilder::message(const std::string &label, uint32_t queue,
-                                  uint32_t source, const std::string &from,
-                                  uint32_t destination, const std::string &to) {
+                                  uint32_t source, uint32_t destination,
+                                  const std::string &state) {
   auto message = std::make_unique<plan::MessageT>();
   message->label = label;
   message->queue = queue;
   message->source_role = source;
   message->destination_role = destination;
-  message->source_states = {builder.stateIndex(from, source)};
-  message->destination_states = {builder.stateIndex(to, destination)};
+  message->source_states = {builder.stateIndex(state, source)};
+  message->destination_states = {builder.stateIndex(state, destination)};
   timeline().messages.push_back(std::move(message));
   return static_cast<uint32_t>(timeline().messages.size() - 1);
 }

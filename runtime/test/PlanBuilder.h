@@ -119,10 +119,9 @@ public:
   /// A state of these roles, as input, as output, or both.
   void state(const std::string &name, const std::vector<uint32_t> &roles,
              bool isInput, bool isOutput);
-  /// From a state of the source to one of the destination.
+  /// A state of the source, for that of the destination.
   uint32_t message(const std::string &label, uint32_t queue, uint32_t source,
-                   const std::string &from, uint32_t destination,
-                   const std::string &to);
+                   uint32_t destination, const std::string &state);
   void run(uint32_t role, const std::string &segment, uint32_t microbatch = 0);
   void send(uint32_t role, uint32_t message, uint32_t microbatch = 0) {
     add(role, plan::ActionKind::Send, message, microbatch);

@@ -232,6 +232,8 @@ Status TimelineVerifier::verifyGroup() const {
   return {};
 }
 
+/// A value has one name in all roles, so that a message which names another
+/// state of the same type is none that the plan can mean.
 Status TimelineVerifier::verifyStates(const plan::Message &message) const {
   const auto &from = *message.source_states(),
              &to = *message.destination_states();
@@ -267,6 +269,12 @@ Status TimelineVerifier::verifyStates(const plan::Message &message) const {
                       typeName(dtype, *source.type()->local_shape()),
                       escaped(view(destination.name())),
                       typeName(received, *destination.type()->local_shape())));
+    if (view(source.name()) != view(destination.name()))
+      return invalidArgument(fmt::format(
+          "moves state \"{}\" of role {} to state \"{}\" of role {}; must have "
+          "one name at both ends",
+          escaped(view(source.name())), message.source_role(),
+          escaped(view(destination.name())), message.destination_role()));
   }
   return {};
 }

@@ -73,21 +73,21 @@ TEST(PlanDump, Pipeline) {
   builder.step().timeline().messages[0]->location = "model.py:7";
   const Plan plan = builder.build();
   EXPECT_THAT(*plan.dump("header"), HasSubstr("\npipeline over \"pipe\"\n"
-                                              "  role 0 arena 704 bytes\n"
+                                              "  role 0 arena 768 bytes\n"
                                               "  role 1 arena 768 bytes\n"));
   EXPECT_THAT(*plan.dump("states"),
-              HasSubstr("state \"y\" f32[16] local [16] sharding [{}] offset "
-                        "256 bytes 64 parameter role 0 slots 2 every 64 "
+              HasSubstr("state \"h1\" f32[16] local [16] sharding [{}] offset "
+                        "320 bytes 64 parameter role 0 slots 2 every 64 "
                         "internal\n"));
   EXPECT_EQ(*plan.dump("forward0"),
             R"(entry "forward0" role 0 arena 0 bytes, liveness 0 bytes
-  input "h" f32[16] local [16] sharding [{}] %0 state
+  input "h0" f32[16] local [16] sharding [{}] %0 state
   input "w0" f32[16] local [16] sharding [{}] %1 state
-  output "y" f32[16] local [16] sharding [{}] %2 state
+  output "h1" f32[16] local [16] sharding [{}] %2 state
   buffers 3
-    %0 state f32[16] offset 192 bytes 64 alive 0..0 "h"
+    %0 state f32[16] offset 256 bytes 64 alive 0..0 "h0"
     %1 state f32[16] offset 64 bytes 64 alive 0..0 "w0"
-    %2 state f32[16] offset 256 bytes 64 alive 0..0 slots 2 every 64 "y"
+    %2 state f32[16] offset 320 bytes 64 alive 0..0 slots 2 every 64 "h1"
   instructions 1
     0: compute launch @add(read %0, read %1, write %2)
 )");
@@ -95,13 +95,13 @@ TEST(PlanDump, Pipeline) {
   output "t" f32[16] local [16] sharding [{}] %3, %4 state
 )"));
   EXPECT_THAT(*plan.dump("step"), HasSubstr(R"(
-    %0 input f32[1x16] offset 192 bytes 64 alive 0..0 role 0 "x"
+    %0 input f32[1x16] offset 256 bytes 64 alive 0..0 role 0 "x"
 )"));
   EXPECT_THAT(*plan.dump("step"), HasSubstr(R"(
   timeline of 1 micro-batches over group 1
-    message 0 "activation of stage 0" role 0 -> 1 queue 0 ["y"] -> ["h"] at "model.py:7"
-    message 1 "gradient of stage 0" role 1 -> 0 queue 1 ["g"] -> ["e"]
-    message 2 "tied parameter" role 0 -> 1 queue 2 ["t"] -> ["new t"]
+    message 0 "activation of stage 0" role 0 -> 1 queue 0 ["h1"] -> ["h1"] at "model.py:7"
+    message 1 "gradient of stage 0" role 1 -> 0 queue 1 ["g1"] -> ["g1"]
+    message 2 "tied parameter" role 0 -> 1 queue 2 ["new t"] -> ["new t"]
     role 0 actions 7
       0: run "begin0" of 0
       1: run "forward0" of 0

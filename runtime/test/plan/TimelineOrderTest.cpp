@@ -62,7 +62,7 @@ TEST(TimelineOrder, DeferredRunsAreAwaitedByWhoUsesTheirStates) {
 TEST(TimelineOrder, TimelinesShareQueues) {
   PipelinePlan builder(3, 2);
   TimelineBuilder eval = builder.timeline("eval", 1);
-  const uint32_t message = eval.message("again", 0, 1, "w1", 2, "h");
+  const uint32_t message = eval.message("again", 0, 1, 2, "seed");
   eval.send(1, message);
   eval.receive(2, message);
   const Plan plan = builder.build();

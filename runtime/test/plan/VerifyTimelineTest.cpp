@@ -33,8 +33,12 @@ struct Broken : PipelinePlan {
     return *table.states[stateIndex(name, role)];
   }
   plan::EntryT &entry(const std::string &name) {
-    return **std::ranges::find_if(
+    return builderOf(name).table();
+  }
+  EntryBuilder builderOf(const std::string &name) {
+    const auto found = std::ranges::find_if(
         table.entries, [&](const auto &each) { return each->name == name; });
+    return {*this, size_t(found - table.entries.begin())};
   }
   plan::TimelineT &timeline() { return *entry("step").timeline; }
   plan::MessageT &message(size_t index) { return *timeline().messages[index]; }
@@ -91,17 +95,17 @@ TEST(VerifyTimeline, Pipeline) {
 
 TEST(VerifyTimeline, States) {
   expectAll({
-      {[](Broken &p) { p.state("y", 0).slots = 0; },
-       "state \"y\": has 0 slots, must have at least 1"},
-      {[](Broken &p) { p.state("y", 0).slot_bytes = 96; },
-       "state \"y\": slots of 64 bytes begin every 96 bytes, must be a "
+      {[](Broken &p) { p.state("h1", 0).slots = 0; },
+       "state \"h1\": has 0 slots, must have at least 1"},
+      {[](Broken &p) { p.state("h1", 0).slot_bytes = 96; },
+       "state \"h1\": slots of 64 bytes begin every 96 bytes, must be a "
        "multiple of 64 that holds one"},
-      {[](Broken &p) { p.state("y", 0).slot_bytes = 0; },
+      {[](Broken &p) { p.state("h1", 0).slot_bytes = 0; },
        "slots of 64 bytes begin every 0 bytes"},
-      {[](Broken &p) { p.state("y", 0).slots = 1000; }, "state \"y\": bytes "},
-      {[](Broken &p) { p.state("y", 0).slot_bytes = uint64_t(1) << 63; },
-       "state \"y\": 2 slots of 9223372036854775808 bytes are too many bytes"},
-      {[](Broken &p) { p.state("y", 0).slots = 3; }, " overlap"},
+      {[](Broken &p) { p.state("h1", 0).slots = 1000; }, "state \"h1\": bytes "},
+      {[](Broken &p) { p.state("h1", 0).slot_bytes = uint64_t(1) << 63; },
+       "state \"h1\": 2 slots of 9223372036854775808 bytes are too many bytes"},
+      {[](Broken &p) { p.state("h1", 0).slots = 3; }, " overlap"},
       {[](Broken &p) { p.state("sum", 0).counts = true; },
        "state \"sum\" counts micro-batches and must be i32[], got f32[16]"},
       {[](Broken &p) {
@@ -109,8 +113,8 @@ TEST(VerifyTimeline, States) {
        },
        "state \"sum\" is of role 0, but split or unreduced over the axis of "
        "the pipeline"},
-      {[](Broken &p) { p.state("sum", 0).name = "y"; },
-       "state \"y\" is listed twice"},
+      {[](Broken &p) { p.state("sum", 0).name = "h1"; },
+       "state \"h1\" is listed twice"},
       {[](Broken &p) { p.state("sum", 0).name = "seed"; },
        "state \"seed\" is listed twice"},
       {[](Broken &p) { *p.state("t", 1).type = p.type(DType::I32, {16}); },
@@ -154,8 +158,8 @@ TEST(VerifyTimeline, Segments) {
       {[](Broken &p) { p.entry("init").outputs[0]->name = "w0"; },
        "output \"w0\": is not a state of the plan, but buffer 0 is of kind "
        "state"},
-      {[](Broken &p) { p.entry("forward0").inputs[0]->name = "g"; },
-       "input \"g\": is not a state of the plan"},
+      {[](Broken &p) { p.entry("forward0").inputs[0]->name = "h2"; },
+       "input \"h2\": is not a state of the plan"},
   });
 }
 
@@ -229,7 +233,15 @@ TEST(VerifyTimeline, Messages) {
       {[](Broken &p) {
          p.message(0).destination_states = {p.stateIndex("loss_of_t", 1)};
        },
-       "message 0: moves state \"y\" f32[16] to state \"loss_of_t\" f32[]"},
+       "message 0: moves state \"h1\" f32[16] to state \"loss_of_t\" f32[]"},
+      {[](Broken &p) {
+         p.message(0).destination_states = {p.stateIndex("sum", 1)};
+       },
+       "message 0: moves state \"h1\" of role 0 to state \"sum\" of role 1; "
+       "must have one name at both ends"},
+      {[](Broken &p) { p.message(1).source_states = {p.stateIndex("h2", 1)}; },
+       "message 1: moves state \"h2\" of role 1 to state \"g1\" of role 0; "
+       "must have one name at both ends"},
   });
 }
 
@@ -412,7 +424,7 @@ TEST(VerifyTimeline, SendsAreNotBuffered) {
   // Role 1 takes the second activation only when its gradient has been taken:
   // with one slot for activations, role 0 would have to be ahead of itself.
   Broken plan;
-  plan.state("y", 0).slots = 1;
+  plan.state("h1", 0).slots = 1;
   plan.entry("forward0").buffers[2]->slots = 1;
   EXPECT_EQ(verdict(plan), "");
   auto &other = plan.row(1);
@@ -430,12 +442,17 @@ TEST(VerifyTimeline, SendsAreNotBuffered) {
 }
 
 TEST(VerifyTimeline, StartsAreInOrder) {
-  // Role 1 takes the first activation when it has the tied parameter. Role 0
-  // starts to send that behind the second activation, which is not even started
-  // before the first one has been taken.
+  // Role 1 takes the first activation when it has the tied parameter. Role 0,
+  // which here has that from the beginning, starts to send it behind the second
+  // activation, which is not even started before the first one has been taken.
   Broken plan;
-  plan.message(2).source_states = {0};
-  ASSERT_EQ(plan.table.states[0]->name, "seed");
+  plan::EntryT &update = plan.entry("update0");
+  ASSERT_EQ(update.outputs.back()->name, "new t");
+  update.instructions.pop_back();
+  update.outputs.pop_back();
+  update.buffers.pop_back();
+  EntryBuilder begin = plan.builderOf("begin0");
+  begin.launch("fill", {{begin.state("new t", false, true), write}}, {{}, {}});
   auto &row = plan.row(0), &other = plan.row(1);
   std::rotate(row.begin() + 5, row.begin() + 10, row.begin() + 11);
   std::rotate(other.begin() + 1, other.begin() + 10, other.begin() + 12);
@@ -519,18 +536,18 @@ TEST(VerifyTimeline, MicrobatchesAreToldFromTheStep) {
       // As many runs as of what is done once a step.
       {[](Broken &p) { p.row(0).erase(p.row(0).begin() + 3); },
        "role 0 action 1 (run \"forward0\" of micro-batch 0) is done once a "
-       "step and uses state \"h\", which each micro-batch has; it must be "
+       "step and uses state \"h0\", which each micro-batch has; it must be "
        "done for each of the 2"},
       {[](Broken &p) {
-         runForBoth(p, addSegment(p, "carry", "e", true, true));
+         runForBoth(p, addSegment(p, "carry", "g1", true, true));
        },
        "role 0 action 11 (run \"carry\" of micro-batch 0) updates state "
-       "\"e\", which has 2 slots; what one micro-batch leaves for the next "
+       "\"g1\", which has 2 slots; what one micro-batch leaves for the next "
        "must have 1"},
       {[](Broken &p) {
-         runForBoth(p, addSegment(p, "again", "y", false, true));
+         runForBoth(p, addSegment(p, "again", "h1", false, true));
        },
-       "role 0 action 11 (run \"again\" of micro-batch 0) writes state \"y\", "
+       "role 0 action 11 (run \"again\" of micro-batch 0) writes state \"h1\", "
        "as role 0 action 1 (run \"forward0\" of micro-batch 0) does; each "
        "micro-batch must have one value"},
   });
@@ -565,19 +582,19 @@ TEST(VerifyTimeline, StatesOfMicrobatches) {
       // The message is one of both rows, and only behind what it sends.
       {[](Broken &p) { move(p.row(0), 2, 1); },
        "role 0 action 1 (send message 0 \"activation of stage 0\" of "
-       "micro-batch 0) reads state \"y\" before it is written; must come "
+       "micro-batch 0) reads state \"h1\" before it is written; must come "
        "behind role 0 action 2 (run \"forward0\" of micro-batch 0)"},
       {[](Broken &p) { move(p.row(1), 1, 2); },
        "role 1 action 1 (run \"forward1\" of micro-batch 0) reads state "
-       "\"h\" before it is written; must come behind role 1 action 2 (receive "
+       "\"h1\" before it is written; must come behind role 1 action 2 (receive "
        "message 0 \"activation of stage 0\" of micro-batch 0)"},
       {[](Broken &p) {
-         p.state("y", 0).slots = 1;
+         p.state("h1", 0).slots = 1;
          p.entry("forward0").buffers[2]->slots = 1;
          std::swap(p.row(0)[2], p.row(0)[3]);
        },
        "role 0 action 3 (send message 0 \"activation of stage 0\" of "
-       "micro-batch 0) reads state \"y\" of micro-batch 1, which role 0 "
+       "micro-batch 0) reads state \"h1\" of micro-batch 1, which role 0 "
        "action 2 (run \"forward0\" of micro-batch 1) wrote; must come behind "
        "role 0 action 1 (run \"forward0\" of micro-batch 0), with nothing "
        "written to the slot in between (it has 1)"},
@@ -611,13 +628,14 @@ TEST(VerifyTimeline, StatesOfTheStep) {
        "(run \"early\" of micro-batch 0), which writes another"},
       {[](Broken &p) { move(p.row(0), 10, 9); },
        "role 0 action 9 (send message 2 \"tied parameter\" of micro-batch 0) "
-       "reads state \"t\" before it is complete; must come behind role 0 "
+       "reads state \"new t\" before it is complete; must come behind role 0 "
        "action 10 (run \"update0\" of micro-batch 0)"},
       {[](Broken &p) { move(p.row(1), 11, 10); },
        "role 1 action 10 (run \"finish\" of micro-batch 0) reads state \"new "
        "t\" before it is complete; must come behind role 1 action 11 (receive "
        "message 2 \"tied parameter\" of micro-batch 0)"},
       {[](Broken &p) {
+         p.message(2).source_states = {p.stateIndex("sum", 0)};
          p.message(2).destination_states = {p.stateIndex("sum", 1)};
        },
        "role 1 action 10 (receive message 2 \"tied parameter\" of micro-batch "
@@ -647,13 +665,13 @@ TEST(VerifyTimeline, Results) {
        },
        "output \"loss\": no action of role 1 writes state \"nothing\""},
       {[&](Broken &p) {
-         p.state("g", 1).slots = 1;
+         p.state("g1", 1).slots = 1;
          for (auto &buffer : p.entry("backward1").buffers)
-           if (buffer->offset == p.state("g", 1).offset)
+           if (buffer->offset == p.state("g1", 1).offset)
              buffer->slots = 1;
-         loss(p).offset = p.state("g", 1).offset;
+         loss(p).offset = p.state("g1", 1).offset;
        },
-       "output \"loss\": state \"g\" of role 1 has 1 slots, which do not keep "
+       "output \"loss\": state \"g1\" of role 1 has 1 slots, which do not keep "
        "the values of 2 micro-batches"},
   });
 }

@@ -56,10 +56,23 @@ void damageRow(Random &random, plan::TimelineT &timeline) {
   }
 }
 
-void damageMessage(Random &random, plan::TimelineT &timeline) {
+/// Of either end, often one of the same type.
+void retarget(Random &random, PipelinePlan &plan, plan::MessageT &message) {
+  const bool isSource = below(random, 2) == 0;
+  const uint32_t role = isSource ? message.source_role : message.destination_role;
+  std::vector<uint32_t> states;
+  for (uint32_t i = 0; i < plan.table.states.size(); ++i)
+    if (plan.table.states[i]->role.value_or(role) == role)
+      states.push_back(i);
+  (isSource ? message.source_states : message.destination_states)[0] =
+      states[below(random, states.size())];
+}
+
+void damageMessage(Random &random, PipelinePlan &plan) {
+  plan::TimelineT &timeline = plan.step().timeline();
   plan::MessageT &message =
       *timeline.messages[below(random, timeline.messages.size())];
-  switch (below(random, 4)) {
+  switch (below(random, 5)) {
   case 0:
     message.queue = below(random, timeline.messages.size());
     break;
@@ -68,6 +81,9 @@ void damageMessage(Random &random, plan::TimelineT &timeline) {
     break;
   case 2:
     message.destination_role = below(random, timeline.rows.size());
+    break;
+  case 3:
+    retarget(random, plan, message);
     break;
   default:
     message.kind = static_cast<plan::MessageKind>(below(random, 4));
@@ -157,7 +173,7 @@ void damageAll(const std::vector<std::pair<uint32_t, uint32_t>> &sizes,
         plan::TimelineT &timeline = plan.step().timeline();
         for (size_t damages = 1 + below(random, 3); damages > 0; --damages)
           if (below(random, 8) == 0)
-            damageMessage(random, timeline);
+            damageMessage(random, plan);
           else if (reductions == Reductions::Early && below(random, 3) == 0)
             damageReduction(random, plan);
           else
