@@ -53,6 +53,13 @@ int64_t BackwardDelay::firstRegionWith(Value value) {
   return loop.active.contains(value) ? never : 0;
 }
 
+/// The same for what takes no cotangent: that is computed anew, from a
+/// parameter that several regions have by each of them.
+int64_t BackwardDelay::firstRegionForRecomputed(Value value) {
+  auto found = loop.shared.find(loop.parameterOf(value));
+  return found == loop.shared.end() ? firstRegionWith(value) : found->second;
+}
+
 /// Where the parameter is that an op makes a gradient of; 0 for none.
 int64_t BackwardDelay::regionOfGradient(Operation *op) const {
   StringRef name = gradientOf(getOrigin(op));
@@ -70,7 +77,7 @@ void BackwardDelay::findMade() {
     for (Value operand : computedFrom(op)) {
       Operation *definer = operand.getDefiningOp();
       takesCotangent |= definer && isBack(definer) && !made.contains(definer);
-      first = std::max(first, firstRegionWith(operand));
+      first = std::max(first, firstRegionForRecomputed(operand));
     }
     if (!takesCotangent && first < loop.regions.lookup(op))
       made[op] = first;

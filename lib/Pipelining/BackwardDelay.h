@@ -42,6 +42,7 @@ private:
     return loop.regions.contains(op) && !loop.forward.contains(op);
   }
   int64_t firstRegionWith(mlir::Value value);
+  int64_t firstRegionForRecomputed(mlir::Value value);
   int64_t regionOfGradient(mlir::Operation *op) const;
   void findMade();
   void findLeast();

@@ -157,7 +157,7 @@ void LoopRegions::cutForward() {
   }
   for (const auto &[value, range] : uses) {
     if (range.first != range.second)
-      shared.insert(value);
+      shared[value] = range.first;
     if (!parameterOf(value) || range.first == range.second)
       lastUse[value] = range.second;
   }

@@ -85,8 +85,8 @@ private:
   /// The last region of the forward pass that uses a value; of a parameter, if
   /// it is the only one.
   llvm::DenseMap<mlir::Value, int64_t> lastUse;
-  /// What several regions of the forward pass use.
-  llvm::DenseSet<mlir::Value> shared;
+  /// What several regions of the forward pass use, and the first of these.
+  llvm::DenseMap<mlir::Value, int64_t> shared;
   /// The first of equal slices.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> slices;
 };

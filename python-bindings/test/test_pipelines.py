@@ -330,6 +330,33 @@ def test_recomputation_of_what_earlier_stages_made(schedule):
     assert_same(step, *arrays(), donate_argnums=0, schedules=(schedule,), ranks=4 // SCHEDULES[schedule])
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("schedule", ["1f1b", "zb-v"])
+def test_a_tied_parameter_that_a_checkpointed_layer_uses_first(policy, schedule):
+    """The last stage uses it again. The boundaries are the compiler's, and change the order of sums."""
+    def layer(w, x):
+        hidden = weft.checkpoint_name(wnp.tanh(x @ w), "hidden")
+        return x + wnp.tanh(hidden @ w.T)
+
+    def loss(params, batch):
+        x = weft.checkpoint(lambda tied, x: wnp.tanh(x @ tied), policy=POLICIES[policy])(params["in"], batch["x"])
+        for w in params["layers"]:
+            x = weft.checkpoint(layer, policy=POLICIES[policy])(w, x)
+        return ((x @ params["in"].T - batch["x"]) ** 2).mean()
+
+    def step(params, batch):
+        value, found = gradients(loss)(params, batch)
+        return descend(params, found), value
+
+    params, batch = arrays()
+    args = ({name: params[name] for name in ("in", "layers")}, {"x": batch["x"]})
+    wanted = run(step, *args, mesh={}, steps=3, donate_argnums=0)
+    found = run(step, *args, mesh={"pipe": 2}, steps=3, donate_argnums=0,
+                pipeline=weft.Pipeline("pipe", schedule, stages="auto"))
+    for a, b in zip(tree.leaves(found), tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("schedule, ranks, n, layers", [
     ("1f1b", 2, 1, 2), ("gpipe", 3, 1, 3), ("zb-h1", 4, 2, 4), ("1f1b", 4, 3, 4), ("1f1b", 5, 8, 5), ("zb-h1", 3, 16, 3),
     ("interleaved-1f1b", 2, 4, 6), ("looped-bfs", 2, 4, 6), ("interleaved-zb", 3, 3, 9), ("gpipe", 8, 4, 8),

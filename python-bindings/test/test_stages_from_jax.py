@@ -220,6 +220,34 @@ def test_gradients_are_of_the_stage_of_their_parameter(layer, activation, depth)
             np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("schedule", ["1f1b", "zb-v"])
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_boundaries_are_placed_around_a_tied_parameter(wrap, schedule):
+    """An embedding that the first layer looks up and the last one multiplies by, each in a checkpoint."""
+    wrap = WRAPPERS[wrap]
+
+    def step(params, tokens, targets):
+        def loss(params):
+            h = wrap(lambda table, w: block(table[tokens], w))(params["table"], params["ws"][0])
+            for w in params["ws"][1:]:
+                h = wrap(block)(h, w)
+            return jnp.mean(wrap(lambda table, h: (h @ table.T - targets) ** 2)(params["table"], h))
+
+        value, gradients = jax.value_and_grad(loss)(params)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), value
+
+    ws, x, _ = arguments()
+    rows = MICROBATCHES * x.shape[1]
+    r = np.random.default_rng(1)
+    params = {"table": r.normal(size=(10, WIDTH)).astype(np.float32), "ws": ws}
+    args = params, r.integers(0, 10, rows, np.int32), r.normal(size=(rows, 10)).astype(np.float32)
+    compiled = weft.from_jax(step, *args, mesh=weft.Mesh((2,), ("pipe",)), donate_argnums=0, pipeline=weft.Pipeline(
+        "pipe", schedule, microbatches=MICROBATCHES, stages="auto")).compile()
+    assert all(stage.parameters > 0 for stage in compiled.stages())
+    for found, wanted in zip(*(jax.tree.leaves(each(*args)) for each in (compiled, jax.jit(step))), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_boundaries_are_placed_in_what_updates_nothing():
     """Parameters are what all micro-batches use, unless gradients of that are added up."""
     def evaluate(ws, x, y):
