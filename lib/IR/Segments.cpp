@@ -29,7 +29,7 @@ bool canBeDeferred(func::FuncOp function) {
   if (!segment)
     return false;
   StringRef action = segment.getAction().getValue();
-  return action.ends_with("UNSHARD") || action.ends_with("REDUCE_GRAD");
+  return action.contains("UNSHARD") || action.ends_with("REDUCE_GRAD");
 }
 
 bool isOfMicrobatch(func::FuncOp function) {

@@ -7,6 +7,7 @@
 
 #include "CutSegments.h"
 
+#include "PassGathers.h"
 #include "Stages.h"
 
 #include "weft/IR/MicrobatchExits.h"
@@ -51,8 +52,9 @@ public:
          llvm::StringSet<> &taken, const StateHolders &holders,
          const ResultCopies &copies)
       : entry(entry), block(entry.front()), schedule(schedule),
-        plan(block, schedule), builder(entry.getContext()), taken(taken),
-        holders(holders), resultCopies(copies) {}
+        plan(block, schedule), gathers(block, plan),
+        builder(entry.getContext()), taken(taken), holders(holders),
+        resultCopies(copies) {}
 
   CutEntry run();
 
@@ -78,6 +80,7 @@ private:
   void addAwaited(Operation *op, const SegmentKey &to,
                   SmallVectorImpl<Value> &operands);
   Value cross(Value value, const SegmentKey &from, const SegmentKey &to);
+  Value gather(Value value, const SegmentKey &from, const SegmentKey &to);
   void setResult(const SegmentKey &key, StringRef name, Value value,
                  DictionaryAttr attrs = {});
 
@@ -103,6 +106,7 @@ private:
   Block &block;
   const PipelineSchedule &schedule;
   const SegmentPlan plan;
+  const PassGathers gathers;
   OpBuilder builder;
   CutEntry cut;
   std::map<SegmentKey, Draft> drafts;
@@ -115,6 +119,8 @@ private:
   llvm::StringMap<int64_t> counts, gradientCounts;
   /// What one segment leaves for others, and under which name.
   llvm::MapVector<Value, std::string> names;
+  /// What a segment gathers for a pass, and under which name.
+  std::map<SegmentKey, llvm::MapVector<Value, std::string>> gathered;
   /// By value and role that receives it: who needs it there.
   llvm::MapVector<std::pair<Value, int64_t>, std::set<SegmentKey>> received;
   /// New values of states that several roles have: after which segment.
@@ -243,6 +249,18 @@ Value Cutter::cross(Value value, const SegmentKey &from, const SegmentKey &to) {
   return argument(to, name, value.getType(), value.getLoc());
 }
 
+/// What is gathered ahead of a pass.
+Value Cutter::gather(Value value, const SegmentKey &from,
+                     const SegmentKey &to) {
+  (void)resolve(value, from);
+  std::string &name = gathered[from][value];
+  if (name.empty())
+    name =
+        uniqueName(from.name() + ":" + std::to_string(counts[from.name()]++));
+  state(from, name).isOfMicrobatch = true;
+  return argument(to, name, value.getType(), value.getLoc());
+}
+
 /// A segment is of one stage, which its ops need not say.
 static Operation *cloneWithoutStage(OpBuilder &builder, Operation *op) {
   Operation *copy = builder.clone(*op);
@@ -291,7 +309,9 @@ Value Cutter::resolve(Value value, const SegmentKey &to) {
                     entry.getArgAttrDict(own.getArgNumber()));
   Operation *op = value.getDefiningOp();
   Value own;
-  if (plan.isCopied(op))
+  if (auto ahead = gathers.segmentOf(op, to))
+    own = gather(value, *ahead, to);
+  else if (plan.isCopied(op))
     own = copy(op, value, to);
   else if (leavesMicrobatches(op))
     own = cross(value, once(plan.of(op).stage, ActionKind::Update, 0), to);
@@ -433,6 +453,9 @@ void Cutter::addCrossing() {
     if (!leavesMicrobatches(op))
       setResult(plan.of(op), name, draftOf(plan.of(op)).values.lookup(value));
   }
+  for (const auto &[key, values] : gathered)
+    for (const auto &[value, name] : values)
+      setResult(key, name, draftOf(key).values.lookup(value));
 }
 
 void Cutter::addMessages() {

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <limits>
 #include <set>
 
@@ -21,9 +23,7 @@ using namespace mlir;
 using namespace weft;
 using timeline::ActionKind;
 
-bool SegmentKey::isOnce() const {
-  return isLevel() || timeline::canBeDeferred(kind);
-}
+bool SegmentKey::isOnce() const { return !timeline::isOfMicrobatch(kind); }
 
 timeline::Action SegmentKey::action(int64_t microbatch) const {
   timeline::Action action{int32_t(stage), kind};
@@ -57,6 +57,7 @@ SegmentPlan::SegmentPlan(Block &block, const PipelineSchedule &schedule)
     : schedule(schedule), microbatches(block) {
   findPrologue(block);
   findCopied(block);
+  findParameterGathers(block);
   findGathers(block);
   findWaitedFor(block);
   for (Operation &op : block.without_terminator())
@@ -97,6 +98,57 @@ void SegmentPlan::findCopied(Block &block) {
   }
 }
 
+/// What passes gather of parameters, and what is computed from that alone. If
+/// the forward pass kept it for the backward pass, each micro-batch in flight
+/// would keep it: it is gathered once a step, and kept once. What either of
+/// them gathers for itself stays in the loop.
+void SegmentPlan::findParameterGathers(Block &block) {
+  llvm::SetVector<Operation *> found;
+  // Copied ops of values that are the same for all micro-batches, and there in
+  // front of them or gathered; what barriers wait for does not count.
+  llvm::DenseSet<Operation *> given;
+  auto isGiven = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || prologue.contains(op) || found.contains(op) ||
+           given.contains(op);
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (isCopied(&op) && !isa<MicrobatchSliceOp>(op) &&
+        llvm::all_of(computedFrom(&op), isGiven))
+      given.insert(&op);
+    if (!microbatches.loopOf(&op) || leavesMicrobatches(&op) || isCopied(&op))
+      continue;
+    auto collective = dyn_cast<CommunicationOpInterface>(op);
+    bool gathers = collective && collective.isAllGather();
+    bool follows =
+        !collective && isPure(&op) && !isa<DotGeneralOp>(op) &&
+        llvm::any_of(findSources(computedFrom(&op)),
+                     [&](Operation *source) { return found.contains(source); });
+    if ((gathers || follows) && llvm::all_of(computedFrom(&op), isGiven))
+      found.insert(&op);
+  }
+  // Whether forward passes use an op, and whether others do.
+  llvm::DenseMap<Operation *, std::pair<bool, bool>> usedBy;
+  for (Operation *op : llvm::reverse(found)) {
+    SmallVector<Operation *> users;
+    (void)findUsers(op, users);
+    auto &[forward, back] = usedBy[op];
+    for (Operation *user : users) {
+      auto known = usedBy.find(user);
+      bool isForward = stagePassOf(getOrigin(user)) == StagePass::Forward;
+      forward |= known == usedBy.end() ? isForward : known->second.first;
+      back |= known == usedBy.end() ? !isForward : known->second.second;
+    }
+    if (forward && back)
+      prologue.insert(op);
+  }
+  for (Operation *op : found)
+    if (isa<CommunicationOpInterface>(op) && !prologue.contains(op)) {
+      parameterGathers.insert(op);
+      copied.insert(op);
+    }
+}
+
 /// What the loop over micro-batches needs.
 void SegmentPlan::findPrologue(Block &block) {
   for (Operation &op : llvm::reverse(block.without_terminator())) {
@@ -119,9 +171,9 @@ int64_t SegmentPlan::findOnlyStage(
     return -1;
   auto stageOfUser = [&](Operation *user) {
     auto found = stages.find(user);
-    return found != stages.end()       ? found->second
-           : microbatches.loopOf(user) ? stageOf(getOrigin(user))
-                                       : -1;
+    return found != stages.end() ? found->second
+           : isInLoop(user)      ? stageOf(getOrigin(user))
+                                 : -1;
   };
   int64_t stage = stageOfUser(users.front());
   auto isOfRole = [&](Operation *other) {
@@ -169,7 +221,7 @@ void SegmentPlan::findWaitedFor(Block &block) {
            !waitedFor.contains(op);
   };
   for (Operation &op : llvm::reverse(block.without_terminator())) {
-    if (!microbatches.loopOf(&op) || leavesMicrobatches(&op) || isCopied(&op) ||
+    if (!isInLoop(&op) || leavesMicrobatches(&op) || isCopied(&op) ||
         !isLast(&op))
       continue;
     SmallVector<Operation *> users;
@@ -284,7 +336,7 @@ int64_t SegmentPlan::reducedStage(Operation *op, int64_t role) const {
 
 void SegmentPlan::assign(Operation *op) {
   int64_t stage = std::max<int64_t>(stageOf(getOrigin(op)), 0);
-  if (microbatches.loopOf(op) || leavesMicrobatches(op)) {
+  if (isInLoop(op) || leavesMicrobatches(op)) {
     ActionKind kind = ActionKind::Forward;
     if (StagePass pass = stagePassOf(getOrigin(op));
         pass == StagePass::InputGradient || pass == StagePass::WeightGradient)

@@ -24,9 +24,10 @@
 
 namespace weft {
 
-/// A pass of a stage over a micro-batch, a level of what a role does once a
-/// step, the gathers of a stage's parameters, or the reduction of its
-/// gradients. Level n + 1 needs what others send after level n.
+/// A pass of a stage over a micro-batch, the gathers of what that needs first,
+/// a level of what a role does once a step, the gathers of a stage's
+/// parameters, or the reduction of its gradients. Level n + 1 needs what others
+/// send after level n.
 struct SegmentKey {
   /// Of a level, the first stage of the role.
   int64_t stage = 0;
@@ -70,8 +71,14 @@ public:
   Microbatches microbatches;
 
   /// Whether every segment that uses an op has a copy: views, parts of the
-  /// batch, means, and what depends on no value of the program.
+  /// batch, means, what depends on no value of the program, and gathers of
+  /// parameters for a pass.
   bool isCopied(mlir::Operation *op) const { return copied.contains(op); }
+  /// Whether an op gathers, in the loop, what is the same for all
+  /// micro-batches.
+  bool isParameterGather(mlir::Operation *op) const {
+    return parameterGathers.contains(op);
+  }
   /// The ops that values are computed from, seen through copied ones.
   llvm::SmallVector<mlir::Operation *>
   findSources(mlir::ValueRange values) const;
@@ -79,6 +86,11 @@ public:
 
 private:
   void findCopied(mlir::Block &block);
+  void findParameterGathers(mlir::Block &block);
+  /// Not what is computed once a step for all micro-batches.
+  bool isInLoop(mlir::Operation *op) const {
+    return microbatches.loopOf(op) && !prologue.contains(op);
+  }
   void findPrologue(mlir::Block &block);
   void findGathers(mlir::Block &block);
   int64_t
@@ -94,7 +106,7 @@ private:
   int64_t levelOf(mlir::Operation *op, int64_t stage,
                   timeline::ActionKind kind) const;
 
-  llvm::DenseSet<mlir::Operation *> copied, prologue;
+  llvm::DenseSet<mlir::Operation *> copied, parameterGathers, prologue;
   /// Ops of the prologue that are gathers of a stage.
   llvm::DenseMap<mlir::Operation *, int64_t> gathers;
   /// Ops of weight gradients that input gradients or other stages use.

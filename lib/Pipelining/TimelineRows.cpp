@@ -282,6 +282,8 @@ void RowMaker::findShape() {
     addLevel(key);
     if (key.kind == ActionKind::Unshard)
       shape.gatheredStages.push_back(key.stage);
+    if (timeline::isPassGather(key.kind))
+      shape.gatheredPasses.push_back({int32_t(key.stage), key.kind});
     if (key.kind == ActionKind::ReduceGradient)
       shape.reducedStages.push_back(key.stage);
   }
@@ -327,6 +329,14 @@ std::string RowMaker::lineOfAction(const Action &action) const {
   return lineOf(cut.segments.at(message.after), message.values.front());
 }
 
+/// Whether a gather for a pass writes a state: over what that of the
+/// micro-batch before has left, once that is used.
+static bool isGathered(const SegmentState &state) {
+  return llvm::any_of(state.writers, [](const SegmentKey &writer) {
+    return timeline::isPassGather(writer.kind);
+  });
+}
+
 /// Finds how many slots the states need, and proves the job safe. None if it
 /// is not, with the reason in `why`.
 std::optional<StateSlots> RowMaker::findSlots(const Table &table,
@@ -338,7 +348,7 @@ std::optional<StateSlots> RowMaker::findSlots(const Table &table,
     const auto &[role, name] = place;
     if (state.isNumber) {
       slots[place] = shape.microbatches;
-    } else if (state.isOfMicrobatch) {
+    } else if (state.isOfMicrobatch && !isGathered(state)) {
       values.push_back(
           {int32_t(role),
            timeline::touchesOf(table.rows[role], shape.microbatches,

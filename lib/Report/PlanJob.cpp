@@ -66,6 +66,9 @@ private:
   /// Those that each micro-batch has a value of: an action for it writes them,
   /// and none reads and writes them as a sum is.
   std::set<const plan::State *> ofMicrobatch;
+  /// Those of them that are gathered for a pass: the checker knows where these
+  /// are written and used.
+  std::set<const plan::State *> gathered;
   timeline::Job job;
 };
 
@@ -175,6 +178,8 @@ void JobMaker::findAccesses() {
       if (!isNew)
         continue;
       access = accessOf(*action, role);
+      if (isPassGather(table.rows[role][of.size() - 1].kind))
+        gathered.insert(access.writes.begin(), access.writes.end());
       for (const plan::State *write : access.writes)
         (isOnce || std::ranges::count(access.reads, write) ? kept
                                                            : ofMicrobatch)
@@ -227,7 +232,7 @@ void JobMaker::addSlotUses() {
       states.insert(states.end(), access(role, column).writes.begin(),
                     access(role, column).writes.end());
       for (const plan::State *state : states) {
-        if (!ofMicrobatch.contains(state))
+        if (!ofMicrobatch.contains(state) || gathered.contains(state))
           continue;
         const auto [first, isNew] = firstSlots.try_emplace(state, slots);
         if (isNew)
@@ -254,18 +259,19 @@ void JobMaker::addDeferred(const std::vector<timeline::Wait> &waits) {
       return std::ranges::count(others, state) > 0;
     });
   };
+  std::map<std::pair<int32_t, int32_t>, int32_t> awaitedBy;
+  for (const timeline::Wait &wait : waits)
+    awaitedBy.try_emplace({wait.rank, wait.awaited}, wait.waiting);
   for (int32_t role = 0; role < int32_t(job.rows.size()); ++role) {
     const int32_t size = int32_t(job.rows[role].size());
     for (int32_t column = 0; column < size; ++column) {
       if (!canBeDeferred(job.rows[role][column].action.kind))
         continue;
-      const auto wait = std::ranges::find_if(waits, [&](const auto &each) {
-        return each.rank == role && each.awaited == column;
-      });
+      const auto wait = awaitedBy.find({role, column});
       timeline::Deferred deferred{
-          role, column, wait == waits.end() ? size : wait->waiting, {}};
+          role, column, wait == awaitedBy.end() ? size : wait->second, {}};
       const Access &own = access(role, column);
-      for (int32_t user = column + 1; user < size; ++user)
+      for (int32_t user = column + 1; user < deferred.awaitedBy; ++user)
         if (const Access &other = access(role, user);
             meet(own.writes, other.reads) || meet(own.writes, other.writes) ||
             meet(own.reads, other.writes))

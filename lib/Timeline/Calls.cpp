@@ -10,6 +10,7 @@
 #include "QueueNames.h"
 
 #include <algorithm>
+#include <set>
 
 namespace weft::timeline {
 
@@ -148,6 +149,8 @@ Call JobMaker::callOf(const Action &action) {
 }
 
 void JobMaker::run(const Table &table) {
+  std::set<GatheredPass> gathered(job.gatheredPasses.begin(),
+                                  job.gatheredPasses.end());
   bySource.resize(placement.size());
   for (const Edge &edge : job.edges)
     declare({edge.source, edge.destination, edge.isBackward, -1, edge.bytes});
@@ -165,6 +168,8 @@ void JobMaker::run(const Table &table) {
           std::ranges::find(job.reducedStages, action.stage) ==
               job.reducedStages.end())
         job.reducedStages.push_back(action.stage);
+      if (isPassGather(action.kind))
+        gathered.insert({action.stage, action.kind});
       if ((action.kind == ActionKind::Unshard ||
            action.kind == ActionKind::Reshard) &&
           std::ranges::find(job.shardedStages, action.stage) ==
@@ -172,6 +177,7 @@ void JobMaker::run(const Table &table) {
         job.shardedStages.push_back(action.stage);
     }
   }
+  job.gatheredPasses.assign(gathered.begin(), gathered.end());
   job.communicators = std::move(queues.names);
 }
 
@@ -196,6 +202,7 @@ Job makeJob(const Table &table, const StepShape &shape, Communicators policy) {
   job.prologueLevels = shape.prologueLevels;
   job.updateLevels = shape.updateLevels;
   job.shardedStages = shape.gatheredStages;
+  job.gatheredPasses = shape.gatheredPasses;
   job.reducedStages = shape.reducedStages;
   JobMaker(policy, shape.placement, job).run(table);
   return job;

@@ -7,6 +7,8 @@
 
 #include "JobIndex.h"
 
+#include <map>
+
 namespace weft::timeline {
 
 /// Whether what is in one column has ended when what is in the other starts:
@@ -202,6 +204,50 @@ static void checkParametersOfRow(JobIndex &index, int32_t rank,
   }
 }
 
+/// The gathers that a pass would use, if its parameters are gathered for each
+/// micro-batch.
+static GatheredPass gathersFor(const Action &action) {
+  const bool isBackward = action.kind == ActionKind::Backward ||
+                          action.kind == ActionKind::InputGradient;
+  return {action.stage, isBackward ? ActionKind::UnshardBackward
+                        : action.kind == ActionKind::Forward
+                            ? ActionKind::UnshardForward
+                            : action.kind};
+}
+
+/// What is gathered for a pass is in one place: each gather behind the pass
+/// before, and ahead of its own.
+static void checkPassGathers(JobIndex &index, int32_t rank,
+                             std::map<GatheredPass, int32_t> &held) {
+  const std::vector<Call> &row = index.job.rows[rank];
+  for (size_t i = 0; i < row.size(); ++i) {
+    const Action &action = row[i].action;
+    const bool gathers = isPassGather(action.kind);
+    const auto found = held.find(gathersFor(action));
+    if (found == held.end()) {
+      if (gathers)
+        index.fail(
+            Condition::Order, rank, int32_t(i),
+            shown(action) +
+                " is unexpected: the pass gathers its parameters itself");
+      continue;
+    }
+    int32_t &microbatch = found->second;
+    std::string problem;
+    if (gathers && microbatch != nowhere)
+      problem = " would be written over what " +
+                shown({action.stage, action.kind, microbatch}) +
+                " gathered, which is not used yet";
+    else if (!gathers && microbatch != action.microbatch)
+      problem = " needs " +
+                shown({action.stage, found->first.second, action.microbatch}) +
+                " behind the pass before it";
+    microbatch = gathers ? action.microbatch : nowhere;
+    if (!problem.empty())
+      index.fail(Condition::Order, rank, int32_t(i), shown(action) + problem);
+  }
+}
+
 /// While it is in flight, nothing uses its memory.
 static void checkDeferred(JobIndex &index, const Deferred &deferred) {
   const auto &[rank, column, awaitedBy, users] = deferred;
@@ -225,8 +271,9 @@ static void checkDeferred(JobIndex &index, const Deferred &deferred) {
 }
 
 void checkParameters(JobIndex &index) {
-  bool any =
-      !index.job.reducedStages.empty() || !index.job.shardedStages.empty();
+  bool any = !index.job.reducedStages.empty() ||
+             !index.job.shardedStages.empty() ||
+             !index.job.gatheredPasses.empty();
   for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
     for (size_t i = 0; i < index.job.rows[rank].size(); ++i) {
       const Action &action = index.job.rows[rank][i].action;
@@ -249,8 +296,18 @@ void checkParameters(JobIndex &index) {
   for (int32_t stage : index.job.reducedStages)
     if (stage >= 0 && stage < index.stages)
       stages[stage].areReduced = true;
-  for (size_t rank = 0; rank < index.job.rows.size(); ++rank)
+  std::map<GatheredPass, int32_t> held;
+  for (const GatheredPass &pass : index.job.gatheredPasses)
+    held[pass] = nowhere;
+  for (size_t rank = 0; rank < index.job.rows.size(); ++rank) {
     checkParametersOfRow(index, int32_t(rank), stages);
+    checkPassGathers(index, int32_t(rank), held);
+  }
+  for (const auto &[pass, microbatch] : held)
+    if (microbatch != nowhere)
+      index.fail(Condition::Order, index.rankOf[pass.first], nowhere,
+                 shown({pass.first, pass.second, microbatch}) +
+                     " gathers for no pass behind it");
   for (int32_t i = 0; i < index.stages; ++i) {
     if (stages[i].areGathered && stages[i].areFreed)
       index.fail(Condition::Order, index.rankOf[i], nowhere,

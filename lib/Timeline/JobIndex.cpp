@@ -293,7 +293,7 @@ static bool isInRange(JobIndex &index, int32_t rank, int32_t column) {
   const Call &call = index.job.rows[rank][column];
   const Action &action = call.action;
   const bool needsMicrobatch =
-      isComputed(action.kind) || isTransfer(action.kind);
+      isOfMicrobatch(action.kind) || isOnce(action.kind);
   const bool isRight =
       action.stage >= 0 && (!needsMicrobatch || action.microbatch >= 0) &&
       (!isTransfer(action.kind) ||

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace weft::timeline {
 
@@ -59,6 +60,49 @@ Row addFirstGathers(const Row &row, const std::vector<int32_t> &stages) {
       result.push_back(gather);
   }
   result.insert(result.end(), row.begin(), row.end());
+  return result;
+}
+
+/// What gathers for a pass.
+static GatheredPass gatherOf(const Action &action) {
+  return {action.stage, action.kind == ActionKind::Forward
+                            ? ActionKind::UnshardForward
+                            : ActionKind::UnshardBackward};
+}
+
+Row addPassGathers(const Row &row, const std::vector<GatheredPass> &passes) {
+  const auto isGathered = [&](const Action &action) {
+    return isCompute(action.kind) &&
+           action.kind != ActionKind::WeightGradient &&
+           std::ranges::count(passes, gatherOf(action)) > 0;
+  };
+  Row result;
+  // The one or, of a pair, two actions before `begin`.
+  std::span<const Action> before;
+  // Gathers for `actions` that can or, else, cannot stand before `before`.
+  const auto gather = [&](std::span<const Action> actions, bool early) {
+    for (const Action &action : actions)
+      if (isGathered(action) &&
+          early == (!before.empty() &&
+                    std::ranges::none_of(before, [&](const Action &other) {
+                      return isGathered(other) &&
+                             gatherOf(other) == gatherOf(action);
+                    })))
+        result.push_back(
+            {action.stage, gatherOf(action).second, action.microbatch});
+  };
+  for (size_t begin = 0; begin < row.size(); begin += before.size()) {
+    const auto unitAt = [&](size_t at) {
+      const std::span rest(row.begin() + int64_t(at), row.end());
+      return rest.first(
+          rest.empty() ? 0 : 1 + (rest[0].overlapsNext && rest.size() > 1));
+    };
+    const std::span<const Action> unit = unitAt(begin);
+    gather(unit, /*early=*/false);
+    before = unit;
+    gather(unitAt(begin + unit.size()), /*early=*/true);
+    result.insert(result.end(), unit.begin(), unit.end());
+  }
   return result;
 }
 

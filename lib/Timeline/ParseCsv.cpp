@@ -155,8 +155,7 @@ private:
       fail(text, "one of " + allKinds() + " after the stage, as in 2F0");
       return std::nullopt;
     }
-    const bool hasNumber =
-        isCompute(*kind) || isLevel(*kind) || isTransfer(*kind);
+    const bool hasNumber = isOfMicrobatch(*kind) || isOnce(*kind);
     const size_t peerMark = digits.find_first_of("<>");
     const bool hasPeer = peerMark != std::string_view::npos;
     const std::string_view peerDigits =

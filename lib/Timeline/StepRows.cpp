@@ -78,7 +78,8 @@ TransferredTable makeStepRows(const Table &compute, const StepShape &shape,
   Table reducing;
   for (const Row &row : compute.rows)
     reducing.rows.push_back(addFirstGathers(
-        addGradientReductions(row, shape.microbatches, shape.reducedStages),
+        addGradientReductions(addPassGathers(row, shape.gatheredPasses),
+                              shape.microbatches, shape.reducedStages),
         shape.gatheredStages));
   TransferredTable microbatches =
       addTransfers(reducing, shape.placement, shape.edges, receives);

@@ -33,6 +33,10 @@ std::string_view nameOf(ActionKind kind) {
     return "RESHARD";
   case ActionKind::ReduceGradient:
     return "REDUCE_GRAD";
+  case ActionKind::UnshardForward:
+    return "UNSHARD_F";
+  case ActionKind::UnshardBackward:
+    return "UNSHARD_B";
   case ActionKind::Prologue:
     return "P";
   case ActionKind::Update:

@@ -1,11 +1,13 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ranks with several stages gather the parameters of those that begin late (UNSHARD), and reduce the
-gradients of those that are done (REDUCE_GRAD), while they compute for the others: no bit of a
-training step changes, on ranks of the host and on a device."""
+gradients of those that are done (REDUCE_GRAD), while they compute for the others; what a pass gathers
+first they gather one action ahead (UNSHARD_F, UNSHARD_B): no bit of a training step changes, on ranks
+of the host and on a device."""
 
 import functools
 import pathlib
+import re
 import subprocess
 
 import numpy as np
@@ -19,6 +21,8 @@ from weft import _runtime, tree
 
 STEPS, MICROBATCHES = 3, 4
 MERGED, SPLIT = ("interleaved-1f1b", "looped-bfs"), ("zb-v", "dualpipev")
+# Data parallelism, with parameters in shards that are gathered once a step or in each pass.
+WAYS = {"dp": ("dp", "use"), "fsdp": ("fsdp", "step"), "fsdp in passes": ("fsdp", "use")}
 EMULATOR = pathlib.Path(_runtime.__file__).parents[2] / "emulator/lib"
 
 
@@ -27,7 +31,8 @@ def lowered(name, way, schedule=None):
     """The model's training step on 2 ranks of 2 stages each, or without a pipeline, with data
     parallelism over 2 ranks inside."""
     model, state = MODELS[name], state_of(name)
-    layout, way = layout_of(way, model.params(), 2 if schedule else 0, gather="step" if way == "fsdp" else "use")
+    way, gather = WAYS[way]
+    layout, way = layout_of(way, model.params(), 2 if schedule else 0, gather=gather)
     step = weft.jit(model.train_step(optimizer_of(name), cut_behind(CUTS), MICROBATCHES), donate_argnums=0,
                     layout=layout, in_shardings=way.in_shardings(layout, state),
                     pipeline=weft.Pipeline("pipe", schedule) if schedule else None)
@@ -55,7 +60,7 @@ def deferred(text):
     return [entry.split('"')[0] for entry in text.split('entry "')[1:] if "deferred from" in entry]
 
 
-@pytest.mark.parametrize("way", ["dp", "fsdp"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["gpt", "untied gpt"])
 @pytest.mark.parametrize("schedule", [*MERGED, *SPLIT])
 def test_bits_are_those_without_a_pipeline(name, way, schedule):
@@ -74,6 +79,22 @@ def test_each_rank_has_one_for_its_second_stage(tmp_path, way, kind):
                                text=True)
         assert check.returncode == 0 and "safe" in check.stdout, check.stdout + check.stderr
     assert not deferred(lowered("untied gpt", way).compile().as_text())
+
+
+@pytest.mark.parametrize("recomputation", ["none", "full"])
+def test_gathers_of_passes(recomputation):
+    """What both passes need is gathered once, and what is recomputed for each micro-batch, of which
+    no more than one has it."""
+    plan = weft.models.gpt(layers=4, hidden=64, heads=4, vocabulary=128, sequence=16, data=2, sharded="fsdp", pipeline=2,
+                           global_batch=16, recomputation=recomputation).lower().compile()
+    kinds = {name.split(".")[-1].lstrip("0123456789") for name in deferred(plan.as_text())}
+    assert kinds == ({"UNSHARD_F", "UNSHARD_B"} if recomputation == "full" else {"UNSHARD_F"})
+    text = plan.as_text("spmd")
+    slots = {int(slots) for slots in re.findall(r'weft.name = "[^"]*UNSHARD[^"]*", weft.slots = (\d+)', text)}
+    assert slots <= {1}
+    gathers = {name: text.split(f"@train_step.{name}(")[1].split("func.func")[0].count(" = weft.all_gather")
+               for name in ("0P0", "0B")}
+    assert {name for name, count in gathers.items() if count} == {"0B" if recomputation == "full" else "0P0"}
 
 
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),

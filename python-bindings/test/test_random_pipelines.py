@@ -164,3 +164,8 @@ def test_reshards_that_stages_and_weight_gradients_share():
     the elements without padding."""
     for seed in (1152, 1263, 201896):
         check(seed)
+
+
+def test_random_numbers_that_are_computed_from_each_other():
+    """In so many ways that looking through all of them took minutes."""
+    check(7100003)

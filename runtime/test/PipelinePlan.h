@@ -123,8 +123,8 @@ private:
                     {forward.state(of("h", role + 1), false, true), write}});
 
     EntryBuilder backward = segment(of("backward", role), role);
-    const uint32_t e = backward.state(of(role == last() ? "h" : "g", role + 1),
-                                      true, false);
+    const uint32_t e =
+        backward.state(of(role == last() ? "h" : "g", role + 1), true, false);
     const uint32_t sum = backward.state("sum", true, true);
     const uint32_t next = backward.temporary(DType::F32, {16});
     backward.launch("add", {{e, read}, {sum, read}, {next, write}});
@@ -206,9 +206,9 @@ private:
     for (uint32_t role = 0; role + 1 < roles; ++role) {
       forwards[role] = step.message(of("activation of stage ", role), queue++,
                                     role, role + 1, of("h", role + 1));
-      backwards[role + 1] = step.message(of("gradient of stage ", role),
-                                         queue++, role + 1, role,
-                                         of("g", role + 1));
+      backwards[role + 1] =
+          step.message(of("gradient of stage ", role), queue++, role + 1, role,
+                       of("g", role + 1));
     }
     tied = step.message("tied parameter", queue, 0, last(), "new t");
     step.timeline().messages[tied]->kind = plan::MessageKind::Update;

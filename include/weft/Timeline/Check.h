@@ -16,7 +16,8 @@
 //   Order  every forward, input and weight gradient once, behind its inputs;
 //          levels of a prologue before them and of an update behind them;
 //          gradients that are reduced by an action of their own between the
-//          last weight gradient and the update, which waits for that
+//          last weight gradient and the update, which waits for that; what is
+//          gathered for a pass behind the pass before and ahead of its own
 //   C1     on each communicator the k-th send to a rank is the k-th receive
 //          there: same value, micro-batch, bytes and element type
 //   C2     nothing waits for itself: no deadlock as long as whatever is ready
@@ -66,8 +67,8 @@ struct SlotUse {
   std::vector<int32_t> columns;
 };
 
-/// An UNSHARD or a REDUCE_GRAD that runs beside the calls behind it, until one
-/// of them waits for it.
+/// What gathers (UNSHARD, UNSHARD_F, UNSHARD_B) or a REDUCE_GRAD that runs
+/// beside the calls behind it, until one of them waits for it.
 struct Deferred {
   int32_t rank = 0;
   /// Columns of the row: its own, the first call that starts only when it has
@@ -93,6 +94,8 @@ struct Job {
   /// The stages whose parameters are gathered before they are used; they are
   /// freed at the end, unless they are gathered once and kept.
   std::vector<int32_t> shardedStages;
+  /// The passes for each micro-batch of which an action of its own gathers.
+  std::vector<GatheredPass> gatheredPasses;
   /// The stages whose gradients are reduced, once, by an action of their own.
   std::vector<int32_t> reducedStages;
   std::vector<Deferred> deferred;

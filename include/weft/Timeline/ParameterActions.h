@@ -30,6 +30,13 @@ Row addUnshards(const Row &row, int32_t lookAhead = 3);
 /// order of their first use, with nothing freed.
 Row addFirstGathers(const Row &row, const std::vector<int32_t> &stages);
 
+/// Gathers what `passes` need first, for each micro-batch, while the rank does
+/// what stands before: one action ahead, but behind the last action of the same
+/// pass, over whose parameters it gathers.
+///
+///   0F0,0F1,0B0 -> 0UNSHARD_F0,0F0,0UNSHARD_F1,0UNSHARD_B0,0F1,0B0
+Row addPassGathers(const Row &row, const std::vector<GatheredPass> &passes);
+
 /// Adds the reduction of the gradients of `stages`, or of all, behind the last
 /// of their `microbatches` weight gradients.
 Row addGradientReductions(

@@ -10,7 +10,9 @@
 // their sums are needed for (update): reductions, a global norm, the optimizer.
 // Of a rank with several stages, those that begin after the others can gather
 // their parameters meanwhile (UNSHARD), and those that are done before the
-// others reduce their gradients (REDUCE_GRAD).
+// others reduce their gradients (REDUCE_GRAD). A pass whose parameters are
+// gathered anew for each micro-batch has the first of them gathered while the
+// rank does something else, or nothing (UNSHARD_F, UNSHARD_B).
 //
 // Either is computed in levels. What another stage needs crosses behind a level
 // and is there in the next one. A parameter that the first and the last of two
@@ -43,6 +45,9 @@ struct StepShape {
   /// The stages whose parameters are gathered, once, by an action of their own
   /// that goes on beside the stages before.
   std::vector<int32_t> gatheredStages;
+  /// The passes for which an action of their own gathers, for each micro-batch,
+  /// what they need first.
+  std::vector<GatheredPass> gatheredPasses;
   /// The stages whose gradients are reduced by an action of their own, as soon
   /// as the last micro-batch has added to them.
   std::vector<int32_t> reducedStages;
@@ -60,7 +65,8 @@ struct StepShape {
 /// The rows of the step, of a table that has only what addTransfers takes: on
 /// each rank the levels of the prologue, the table with its transfers, and the
 /// levels of the update. UNSHARDs stand in front of the micro-batches, in the
-/// order of their first use, a REDUCE_GRAD behind the last weight gradient
+/// order of their first use, an UNSHARD_F or UNSHARD_B one action ahead of its
+/// pass (see addPassGathers), a REDUCE_GRAD behind the last weight gradient
 /// of its stage and what that sends. The levels of all ranks and what they
 /// exchange are projections of one order of the whole job. Fails like
 /// addTransfers, and if a once edge comes from a level that its stage does not

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::timeline {
@@ -34,6 +35,9 @@ enum class ActionKind : uint8_t {
   Unshard,         // 2UNSHARD: gathers the parameters of a stage
   Reshard,         // 2RESHARD: frees what was gathered
   ReduceGradient,  // 2REDUCE_GRAD
+  // Of a micro-batch; only what the compiler prints has these.
+  UnshardForward,  // 2UNSHARD_F0: gathers what 2F0 needs first
+  UnshardBackward, // 2UNSHARD_B0: gathers what 2B0 or 2I0 needs first
   // Once a step, in levels: one computes what another stage needs in its next.
   // Only what the compiler prints has these (see StepRows.h).
   Prologue,        // 2P0: level 0 of what comes before the micro-batches
@@ -47,9 +51,14 @@ inline constexpr ActionKind lastActionKind = ActionKind::ReceiveUpdate;
 
 /// As the notation spells it: "F", "SEND_B", "REDUCE_GRAD".
 std::string_view nameOf(ActionKind kind);
+/// Whether it gathers parameters for a pass over a micro-batch.
+inline bool isPassGather(ActionKind kind) {
+  return kind == ActionKind::UnshardForward ||
+         kind == ActionKind::UnshardBackward;
+}
 /// Whether an action of this kind is of one micro-batch.
 inline bool isOfMicrobatch(ActionKind kind) {
-  return kind <= ActionKind::ReceiveBackward;
+  return kind <= ActionKind::ReceiveBackward || isPassGather(kind);
 }
 /// Whether it computes, on one micro-batch.
 inline bool isCompute(ActionKind kind) {
@@ -63,7 +72,8 @@ inline bool isLevel(ActionKind kind) {
 inline bool isOnce(ActionKind kind) { return kind >= ActionKind::Prologue; }
 /// Whether it may go on beside the actions behind it: collectives alone.
 inline bool canBeDeferred(ActionKind kind) {
-  return kind == ActionKind::Unshard || kind == ActionKind::ReduceGradient;
+  return kind == ActionKind::Unshard || kind == ActionKind::ReduceGradient ||
+         isPassGather(kind);
 }
 /// Whether it sends or receives, of one micro-batch or once a step.
 inline bool isTransfer(ActionKind kind) {
@@ -125,6 +135,9 @@ struct ParsedTable {
   std::vector<std::string> errors;
 };
 ParsedTable parseCsv(std::string_view text, std::string_view file);
+
+/// The stage of a pass, and the kind of the actions that gather for it.
+using GatheredPass = std::pair<int32_t, ActionKind>;
 
 /// Which rank executes each stage.
 using Placement = std::vector<int32_t>;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace weft::runtime {
 
@@ -56,7 +57,7 @@ static std::map<uint32_t, CollectiveFlight>
 findFlights(const plan::Plan &plan, const plan::Timeline &timeline,
             uint32_t role) {
   std::map<uint32_t, CollectiveFlight> flights;
-  std::vector<uint32_t> deferred;
+  std::set<uint32_t> deferred;
   uint32_t next = 0;
   size_t inFlight = 0;
   for (const TimelineStep &step : timelineSteps(plan, timeline, role)) {
@@ -71,7 +72,7 @@ findFlights(const plan::Plan &plan, const plan::Timeline &timeline,
       --inFlight;
     else if (isDeferred) {
       ++inFlight;
-      deferred.push_back(action.index());
+      deferred.insert(action.index());
     } else {
       next = std::max(next, countCollectives(segment));
     }

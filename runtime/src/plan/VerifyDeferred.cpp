@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace weft::runtime {
 namespace {
@@ -84,7 +85,7 @@ static Ranges rangesOfSegment(const plan::Entry &segment) {
   return ranges;
 }
 
-/// All slots of its states: nothing that goes on is of a micro-batch.
+/// All slots of its states: what goes on for a micro-batch has one of each.
 const Ranges &DeferredVerifier::rangesOf(const plan::Action &action) {
   const auto [it, isNew] = ranges.try_emplace({action.kind(), action.index()});
   if (!isNew)
@@ -122,7 +123,6 @@ Status DeferredVerifier::verifyBeside(uint32_t running, uint32_t action) {
   return {};
 }
 
-/// A run that is in flight is in the row once: it is done once a step.
 Status DeferredVerifier::verify() {
   std::vector<uint32_t> inFlight;
   for (const TimelineStep &step : timelineSteps(plan, timeline, role)) {
@@ -133,8 +133,14 @@ Status DeferredVerifier::verify() {
         std::erase(inFlight, step.action);
       continue;
     }
-    for (uint32_t running : inFlight)
+    for (uint32_t running : inFlight) {
+      if (isRun && row.Get(running)->index() == action.index())
+        return invalidArgument(fmt::format(
+            "role {}: {} is before what {} puts off; a segment can be in "
+            "flight once",
+            role, describe(step.action), describe(running)));
       WEFT_RETURN_IF_ERROR(verifyBeside(running, step.action));
+    }
     if (isRun && plan.entries()->Get(action.index())->deferred_from())
       inFlight.push_back(step.action);
   }
@@ -168,22 +174,17 @@ static Status verifyPlace(const plan::Entry &segment) {
 
 Status verifyDeferred(const VerifiedHeader &header, const plan::Entry &entry) {
   for (uint32_t role = 0; role < header.roles.count(); ++role) {
-    std::map<uint32_t, uint32_t> times;
+    std::set<uint32_t> found;
     for (const plan::Action *action :
          *entry.timeline()->rows()->Get(role)->actions()) {
       if (action->kind() != plan::ActionKind::Run)
         continue;
       const plan::Entry &segment = *header.plan.entries()->Get(action->index());
-      if (!segment.deferred_from())
-        continue;
-      const std::string name =
-          fmt::format("segment \"{}\"", escaped(view(segment.name())));
-      WEFT_RETURN_IF_ERROR(verifyPlace(segment).withContext(name));
-      if (++times[action->index()] > 1)
-        return invalidArgument(name +
-                               " is put off and runs more than once in a row");
+      if (segment.deferred_from() && found.insert(action->index()).second)
+        WEFT_RETURN_IF_ERROR(verifyPlace(segment).withContext(
+            fmt::format("segment \"{}\"", escaped(view(segment.name())))));
     }
-    if (!times.empty())
+    if (!found.empty())
       WEFT_RETURN_IF_ERROR(DeferredVerifier(header, entry, role).verify());
   }
   return {};

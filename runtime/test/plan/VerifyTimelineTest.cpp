@@ -102,7 +102,8 @@ TEST(VerifyTimeline, States) {
        "multiple of 64 that holds one"},
       {[](Broken &p) { p.state("h1", 0).slot_bytes = 0; },
        "slots of 64 bytes begin every 0 bytes"},
-      {[](Broken &p) { p.state("h1", 0).slots = 1000; }, "state \"h1\": bytes "},
+      {[](Broken &p) { p.state("h1", 0).slots = 1000; },
+       "state \"h1\": bytes "},
       {[](Broken &p) { p.state("h1", 0).slot_bytes = uint64_t(1) << 63; },
        "state \"h1\": 2 slots of 9223372036854775808 bytes are too many bytes"},
       {[](Broken &p) { p.state("h1", 0).slots = 3; }, " overlap"},
@@ -321,12 +322,26 @@ TEST(VerifyTimeline, SegmentsThatGoOnBesideOthers) {
       },
       "segment \"longer\": is put off from instruction 2, which is in the loop "
       "of 0");
-  expect(
-      [](Broken &p) {
-        plan::EntryT &backward = p.entry("backward0");
-        backward.deferred_from = 1;
-      },
-      "segment \"backward0\" is put off and runs more than once in a row");
+  // For each micro-batch, over what it has left for the one before.
+  const auto keep = [](Broken &p, uint32_t slots) {
+    p.PlanBuilder::state("kept", p.type(DType::F32, {16}),
+                         {.role = 0, .slots = slots, .isInternal = true});
+    EntryBuilder keep = p.segment("keep", 0);
+    const uint32_t next = keep.temporary(DType::F32, {16});
+    keep.copy(keep.state("w0", true, false), next);
+    keep.copy(next, keep.state("kept", false, true));
+    p.table.entries.back()->deferred_from = 1;
+    for (uint32_t i : {0, 1})
+      p.row(0).insert(
+          p.row(0).begin() + i,
+          {plan::ActionKind::Run, uint32_t(p.table.entries.size() - 1), i});
+  };
+  Broken often(Reductions::Early);
+  keep(often, 1);
+  EXPECT_EQ(verdict(often), "");
+  expect([&](Broken &p) { keep(p, 2); },
+         "role 0: action 1 (run \"keep\") is before what action 0 (run "
+         "\"keep\") puts off; a segment can be in flight once");
   // The two run at the same time.
   expect(
       [](Broken &p) {

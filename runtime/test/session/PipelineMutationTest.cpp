@@ -59,7 +59,8 @@ void damageRow(Random &random, plan::TimelineT &timeline) {
 /// Of either end, often one of the same type.
 void retarget(Random &random, PipelinePlan &plan, plan::MessageT &message) {
   const bool isSource = below(random, 2) == 0;
-  const uint32_t role = isSource ? message.source_role : message.destination_role;
+  const uint32_t role =
+      isSource ? message.source_role : message.destination_role;
   std::vector<uint32_t> states;
   for (uint32_t i = 0; i < plan.table.states.size(); ++i)
     if (plan.table.states[i]->role.value_or(role) == role)

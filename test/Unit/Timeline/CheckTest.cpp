@@ -325,6 +325,34 @@ TEST(CheckTest, ParametersAreGatheredWhenUsed) {
                                         "not gathered"));
 }
 
+// Each micro-batch's are gathered over those of the one before.
+TEST(CheckTest, PassesHaveWhatIsGatheredForThem) {
+  EXPECT_TRUE(check(jobOf("0UNSHARD_F0,0F0,0UNSHARD_F1,0UNSHARD_B0,0F1,0B0,"
+                          "0UNSHARD_B1,0B1\n"))
+                  .isSafe());
+  EXPECT_TRUE(check(jobOf("0F0,0UNSHARD_B0,0I0,0W0\n")).isSafe());
+  EXPECT_EQ(verdictOf("0UNSHARD_F0,0UNSHARD_F1,0F0,0F1,0B0,0B1\n"),
+            "t.csv:1:2: order: 0UNSHARD_F1 would be written over what "
+            "0UNSHARD_F0 gathered, which is not used yet\n"
+            "t.csv:1:3: order: 0F0 needs 0UNSHARD_F0 behind the pass before "
+            "it\n"
+            "t.csv:1:4: order: 0F1 needs 0UNSHARD_F1 behind the pass before "
+            "it\n");
+  EXPECT_EQ(verdictOf("0F0,0UNSHARD_B0,0B0,0UNSHARD_B0\n"),
+            "t.csv:1: order: 0UNSHARD_B0 gathers for no pass behind it\n");
+  Job job = jobOf("0UNSHARD_F0,0F0,0B0\n");
+  job.rows[0].erase(job.rows[0].begin());
+  EXPECT_EQ(verdictOf(job),
+            "t.csv:1:1: order: 0F0 needs 0UNSHARD_F0 behind the "
+            "pass before it\n");
+  job = jobOf("0UNSHARD_F0,0F0,0B0\n");
+  job.gatheredPasses = {};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:1: order: 0UNSHARD_F0 is unexpected: the "
+                            "pass gathers its parameters itself\n");
+  EXPECT_THAT(verdictOf("0F0,0B0\n0UNSHARD_F0\n"),
+              HasSubstr("0UNSHARD_F0 belongs on rank 0"));
+}
+
 TEST(CheckTest, GradientsAreReducedOnce) {
   EXPECT_TRUE(check(jobOf("0F0,0F1,0B0,0B1,0REDUCE_GRAD\n")).isSafe());
   const char *text =
@@ -375,6 +403,10 @@ TEST(CheckTest, WhoUsesWhatIsDeferredWaitsForIt) {
   EXPECT_EQ(verdictOf(job),
             "t.csv:1:3: order: column 3, awaited by column 6, is neither "
             "UNSHARD nor REDUCE_GRAD\n");
+  job = jobOf("0UNSHARD_F0,0F0,0B0\n");
+  job.deferred = {{0, 0, 2, {1}}};
+  EXPECT_EQ(verdictOf(job), "t.csv:1:2: order: 0F0 does not wait for "
+                            "0UNSHARD_F0 at 1:1, whose memory it uses\n");
   job = jobOf("0UNSHARD,1UNSHARD,0F0,1F0,1B0,0B0\n");
   job.deferred = {{0, 1, 3, {3}}};
   EXPECT_TRUE(check(job).isSafe());

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <tuple>
@@ -56,6 +57,8 @@ struct Rank {
   std::map<Tag, Handle> received;
   std::map<std::tuple<ActionKind, int32_t, int32_t>, Handle> computed;
   std::set<int32_t> gathered, freed;
+  /// By pass, the micro-batch that its parameters are gathered for.
+  std::map<GatheredPass, int32_t> gatheredFor;
   /// By column.
   std::vector<bool> ended;
   /// By the column that writes a slot: what used it before.
@@ -116,6 +119,7 @@ private:
            Computation &computation);
   bool useOnce(Rank &rank, const Action &action, int32_t level,
                Computation &computation);
+  bool useGathered(Rank &rank, const Action &action);
   bool prepareLevel(Rank &rank, const Action &action, Computation &computation);
   int32_t levelsOf(int32_t stage, bool isUpdate) const {
     const std::vector<int32_t> &levels =
@@ -192,6 +196,22 @@ bool Machine::prepareLevel(Rank &rank, const Action &action,
           useOnce(rank, action, level - 1, computation));
 }
 
+/// Uses up what is gathered for a pass.
+bool Machine::useGathered(Rank &rank, const Action &action) {
+  if (action.kind == ActionKind::WeightGradient)
+    return true;
+  const GatheredPass pass(action.stage, action.kind == ActionKind::Forward
+                                            ? ActionKind::UnshardForward
+                                            : ActionKind::UnshardBackward);
+  if (std::ranges::count(job.gatheredPasses, pass) == 0)
+    return true;
+  const auto it = rank.gatheredFor.find(pass);
+  if (it == rank.gatheredFor.end() || it->second != action.microbatch)
+    return !fail("not gathered for this micro-batch");
+  rank.gatheredFor.erase(it);
+  return true;
+}
+
 /// Collects the inputs of a computation when the host issues it.
 bool Machine::prepare(Rank &rank, const Action &action,
                       Computation &computation) {
@@ -199,6 +219,8 @@ bool Machine::prepare(Rank &rank, const Action &action,
   const int32_t s = action.stage, i = action.microbatch;
   if (sharded.contains(s) && !rank.gathered.contains(s))
     return !fail("parameters not gathered");
+  if (!useGathered(rank, action))
+    return false;
   const bool isForward = action.kind == ActionKind::Forward;
   const auto use = [&](ActionKind kind, int32_t stage) {
     return this->use(rank, kind, stage, i, computation);
@@ -301,7 +323,11 @@ bool Machine::issueTransfer(Rank &rank, const Call &call, size_t column) {
 
 bool Machine::issueParameters(Rank &rank, const Action &action) {
   const int32_t s = action.stage;
-  if (action.kind == ActionKind::Unshard) {
+  if (isPassGather(action.kind)) {
+    if (!rank.gatheredFor.try_emplace({s, action.kind}, action.microbatch)
+             .second)
+      return fail("gathered over what is not used");
+  } else if (action.kind == ActionKind::Unshard) {
     if (!rank.gathered.insert(s).second)
       return fail("gathered twice");
   } else if (action.kind == ActionKind::Reshard) {
@@ -539,6 +565,9 @@ Execution Machine::run() {
     if (!job.slotUses.empty())
       checkReceives();
   }
+  for (const Rank &rank : ranks)
+    if (execution.failure.empty() && !rank.gatheredFor.empty())
+      fail("gathered for no pass");
   // What is gathered once is kept.
   for (const Rank &rank : ranks)
     for (int32_t stage : rank.gathered)

@@ -66,6 +66,9 @@ Table tableOf(const NamedSchedule &schedule, ScheduleSize size, Extras extras,
     for (int32_t stage = size.ranks; size_t(stage) < shape.placement.size();
          ++stage)
       shape.gatheredStages.push_back(stage);
+  if (extras == Extras::Microbatches)
+    shape.gatheredPasses = {{0, ActionKind::UnshardForward},
+                            {0, ActionKind::UnshardBackward}};
   const int32_t last = int32_t(shape.placement.size()) - 1;
   if (extras == Extras::Microbatches && last > 1) {
     shape.edges.push_back({0, last, false, 32});

@@ -34,6 +34,23 @@ TEST(ParameterActionsTest, PairsAreNotTornApart) {
             "1RESHARD\n");
 }
 
+TEST(ParameterActionsTest, PassesAreGatheredForOneActionAhead) {
+  const auto gathered = [](std::string_view row) {
+    return printCsv(
+        {{addPassGathers(parseRow(row), {{0, ActionKind::UnshardForward},
+                                         {0, ActionKind::UnshardBackward},
+                                         {2, ActionKind::UnshardForward}})}});
+  };
+  // Behind the last one of the same pass.
+  EXPECT_EQ(gathered("0F0,0F1,0B0\n"),
+            "0UNSHARD_F0,0F0,0UNSHARD_F1,0UNSHARD_B0,0F1,0B0\n");
+  EXPECT_EQ(gathered("0F0,2F0,2I0,0I0,2W0,0W0\n"),
+            "0UNSHARD_F0,2UNSHARD_F0,0F0,2F0,0UNSHARD_B0,2I0,0I0,2W0,0W0\n");
+  EXPECT_EQ(gathered("0F0,0F1,(2F0;0B0)OVERLAP_F_B,0B1\n"),
+            "0UNSHARD_F0,0F0,0UNSHARD_F1,2UNSHARD_F0,0UNSHARD_B0,0F1,"
+            "(2F0;0B0)OVERLAP_F_B,0UNSHARD_B1,0B1\n");
+}
+
 TEST(ParameterActionsTest, GradientsAreReducedBehindTheLastMicrobatch) {
   EXPECT_EQ(
       printCsv({{addGradientReductions(
