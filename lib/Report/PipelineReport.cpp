@@ -186,7 +186,9 @@ void PipelineReporter::addSegment(const Segment &segment) {
   switch (segment.action->kind) {
   case ActionKind::Forward:
     stage.forwardFlops = work.flops;
-    cost.forward = time;
+    [[fallthrough]];
+  case ActionKind::UnshardForward:
+    cost.forward += time;
     break;
   case ActionKind::WeightGradient:
     stage.weightGradientFlops = work.flops;
@@ -198,7 +200,9 @@ void PipelineReporter::addSegment(const Segment &segment) {
     [[fallthrough]];
   case ActionKind::Backward:
     stage.backwardFlops += work.flops;
-    cost.inputGradient = time;
+    [[fallthrough]];
+  case ActionKind::UnshardBackward:
+    cost.inputGradient += time;
     break;
   default:
     stage.onceFlops += segment.times * work.flops;
@@ -206,13 +210,18 @@ void PipelineReporter::addSegment(const Segment &segment) {
   }
 }
 
-/// Stages have the parameters that their passes use. What these use is what the
-/// prologue makes of a parameter that only it reads.
+/// Whether a segment uses parameters for passes of its stage.
+static bool isForPasses(ActionKind kind) {
+  return timeline::isCompute(kind) || timeline::isPassGather(kind) ||
+         kind == ActionKind::Unshard;
+}
+
+/// Stages have the parameters that their passes use, or that are gathered for
+/// them. What a prologue alone reads is of the first stage of its rank.
 void PipelineReporter::addParameters(const plan::State &state) {
   std::set<int64_t> users;
   for (const Segment &segment : segments)
-    if (segment.role() == state.role() &&
-        timeline::isCompute(segment.action->kind) &&
+    if (segment.role() == state.role() && isForPasses(segment.action->kind) &&
         uses(*segment.entry, state))
       users.insert(segment.action->stage);
   if (users.empty())

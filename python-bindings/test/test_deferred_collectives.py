@@ -74,6 +74,7 @@ def test_each_rank_has_one_for_its_second_stage(tmp_path, way, kind):
         compiled = lowered("untied gpt", way, schedule).compile()
         stages = sorted(name.split(".")[-1] for name in deferred(compiled.as_text()) if name.endswith(kind))
         assert stages == [f"2{kind}", f"3{kind}"], schedule
+        assert all(stage.parameters > 0 for stage in compiled.stages()), schedule
         compiled.save(tmp_path / "x.plan")
         check = subprocess.run([running.BINARIES / "shard-sim", "check", tmp_path / "x.plan"], capture_output=True,
                                text=True)
