@@ -101,12 +101,13 @@ def test_gathers_of_passes(recomputation):
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
                     reason="no emulated device was built; it needs the CUDA toolkit")
 @pytest.mark.filterwarnings("ignore:.*the driver compiled the plan's PTX", "ignore:.*not by cuDNN")
+@pytest.mark.parametrize("way", ["fsdp", "fsdp in passes"])
 @pytest.mark.parametrize("schedule, other", [*((name, None) for name in MERGED), SPLIT])
-def test_bits_on_a_device(schedule, other, monkeypatch):
+def test_bits_on_a_device(schedule, other, way, monkeypatch):
     """Schedules with weight gradients apart have the bits of each other: what the others sum in
     GEMMs' epilogues, they sum in kernels."""
     monkeypatch.setenv("WEFT_CUDA_LIBRARIES", str(EMULATOR))
     monkeypatch.setenv("WEFT_CUDA_TUNE", "off")
-    found, wanted = (trained("gpt", "fsdp", each, "cuda:sm_90") for each in (schedule, other))
+    found, wanted = (trained("gpt", way, each, "cuda:sm_90") for each in (schedule, other))
     equal_bits(found, wanted)
-    np.testing.assert_allclose(found[0], trained("gpt", "fsdp")[0], rtol=1e-5)
+    np.testing.assert_allclose(found[0], trained("gpt", way)[0], rtol=1e-5)
