@@ -36,7 +36,7 @@ def training_step(config, ranks, microbatches):
         x = params["bytes"][tokens] + params["positions"][: tokens.shape[1]]
         for number, each in enumerate(params["blocks"]):
             x = weft.stage_boundary(x) if number in cuts else x
-            x = gpt.block(each, x, config.heads)
+            x, _ = gpt.block(each, x, config)
         x = weft.nn.layer_norm(x, params["norm"])
         scores = wnp.einsum("...d,vd->...v", x, params["head"])
         return weft.nn.softmax_cross_entropy_with_integer_labels(scores, targets).mean()

@@ -1,6 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""shard-bench on the emulated GPU and over MPI, and benchmarks/predict_cpu.py and scaling.py with small steps."""
+"""shard-bench on the emulated GPU and over MPI, and benchmarks/pipeline_bubble.py, predict_cpu.py and scaling.py with
+small steps."""
 
 import os
 import pathlib
@@ -70,6 +71,17 @@ def test_scaling_is_measured_and_predicted():
     assert [row.split(" | ")[:2] for row in rows] == 2 * [["| 1", "thread"], ["| 2", "2 threads"], ["| 2", "2 processes"]]
     assert all(re.fullmatch(r"\| \d \| [\w ]+( \| \d+\.\d ms \| \d+\.\d\d){3} \|", row) for row in rows), rows
     assert rows[0].count("| 1.00 |") == 3
+
+
+def test_bubbles_are_measured_and_predicted():
+    ran = subprocess.run([sys.executable, ROOT / "benchmarks/pipeline_bubble.py", "--schedules", "gpipe", "zb-h1",
+                          "--microbatches=2", "--layers=2", "--width=16", "--context=8", "--steps=2"],
+                         capture_output=True, text=True, timeout=300,
+                         env=os.environ | {"PYTHONPATH": str(binaries().parent / "python")})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = [line.split() for line in ran.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["gpipe", "zb-h1"]
+    assert all(0 < float(share) < 100 for row in rows for share in row[2:4]), rows
 
 
 def test_steps_are_predicted_and_run(tmp_path: pathlib.Path):
