@@ -130,7 +130,8 @@ void JoinSlices::join(ConcatOp op) {
       builder, op.getLoc(), op.getType(), sources.values.getArrayRef(), dim,
       ElementMapAttr::get(&getContext(), sources.map), zero);
   joined->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  SmallVector<Value> operands(op.getOperands());
+  // A slice may be several operands.
+  SetVector<Value> operands(op.operand_begin(), op.operand_end());
   op.replaceAllUsesWith(joined.getResult());
   op.erase();
   for (Value operand : operands)

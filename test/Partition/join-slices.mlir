@@ -58,3 +58,17 @@ func.func @others(%x: tensor<8x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"
   %c = weft.concat %x, %x dim = 0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
   return %a, %b, %c : tensor<8x2xf32>, tensor<8x4xf32>, tensor<16x4xf32>
 }
+
+// A slice that is put in twice is erased once.
+
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT:    %[[Y:.*]] = math.tanh
+// CHECK-NEXT:    weft.rearrange %[[Y]] dim = 0 map <[16] to [16], 0 to 0 for 8, 0 to 8 for 8>
+// CHECK-NEXT:    return
+func.func @twice(%x: tensor<16x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<16x4xf32> {weft.sharding = #weft.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = math.tanh %x : tensor<16x4xf32>
+  %half = weft.slice %y starts = [0, 0] limits = [8, 4] strides = [1, 1] : tensor<16x4xf32> -> tensor<8x4xf32>
+  %r = weft.concat %half, %half dim = 0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<16x4xf32>
+  return %r : tensor<16x4xf32>
+}
