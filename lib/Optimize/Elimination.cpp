@@ -191,6 +191,8 @@ void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
     Shape key = {factor.table, static_cast<int64_t>(position)};
     for (Variable other : factor.scope)
       key.push_back(static_cast<int64_t>(sizes[other]));
+    // The end of the scope: its sizes could be values.
+    key.push_back(-1);
     key.insert(key.end(), values.begin(), values.end());
     auto [entry, isNew] = kept.try_emplace(std::move(key), 0);
     if (isNew) {

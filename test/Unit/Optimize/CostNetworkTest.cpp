@@ -73,6 +73,26 @@ TEST(CostNetwork, ATieKeepsTheStart) {
   EXPECT_THAT(network.solve({1}).assignment, ElementsAre(1));
 }
 
+// One table for a variable that keeps its last three values, and for one that
+// keeps its last two, beside another that has a single value.
+TEST(CostNetwork, ATableOfTwoScopesIsCutForEach) {
+  CostNetwork network;
+  const auto table = network.getTables().intern({90, 0, 30, 10});
+  auto addTied = [&](CostNetwork::Variable variable, std::vector<Cost> costs) {
+    const auto other = network.addVariable(costs.size() / 4);
+    network.addCosts(variable, other, network.getTables().intern(costs));
+  };
+  const auto alone = network.addVariable(4);
+  network.addTable(alone, table);
+  addTied(alone, {99, 99, 99, 0, 60, 60, 60, 0, 60, 60, 60, 0});
+  const auto paired = network.addVariable(4), single = network.addVariable(1);
+  network.addCosts(paired, single, table);
+  addTied(paired, {99, 99, 99, 99, 0, 50, 50, 0});
+  const auto solution = network.solve({0, 0, 0, 0, 0});
+  EXPECT_THAT(solution.assignment, ElementsAre(1, 0, 3, 0, 1));
+  EXPECT_EQ(solution.cost, 10);
+}
+
 TEST(CostNetwork, FindsTheLeastCostOfRandomNetworks) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 500; ++trial) {
