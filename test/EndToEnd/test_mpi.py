@@ -156,12 +156,17 @@ def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_
 
 
 def test_a_slow_process_is_named_in_the_metrics(mpirun, plan, tmp_path):
-    """One that pauses again and again while the other one waits for it; where it is stopped in a wait of its own,
-    nobody is named."""
+    """One that pauses again and again while the other one waits for it. Where it is stopped in a wait of its own or
+    between two steps, its ranks have not computed longer."""
+
+    def has_named(step):
+        rank = step["straggler"]
+        return rank in ("2", "3") and float(step[f"seconds_{rank}"]) - float(step[f"wait_seconds_{rank}"]) > 0.2
+
     with Job(mpirun, plan, tmp_path, "--measure") as job:
         job.wait()
-        process, named, deadline = job.processes()[1], [], time.monotonic() + 50
-        while not named:
+        process, steps, deadline = job.processes()[1], [], time.monotonic() + 50
+        while not any(map(has_named, steps)):
             assert time.monotonic() < deadline and job.launcher.poll() is None
             os.kill(process, signal.SIGSTOP)
             time.sleep(0.3)
@@ -169,9 +174,6 @@ def test_a_slow_process_is_named_in_the_metrics(mpirun, plan, tmp_path):
             time.sleep(0.2)
             header, *rows = [line.split(",") for line in job.metrics.read_text().splitlines()[:-1]]
             steps = [dict(zip(header, row)) for row in rows]
-            named = [step for step in steps if float(step["seconds"]) > 0.25 and step["straggler"] in ("2", "3")]
-    rank = named[0]["straggler"]
-    assert float(named[0][f"seconds_{rank}"]) - float(named[0][f"wait_seconds_{rank}"]) > 0.05
 
 
 def test_one_trace_of_all_processes(mpirun, plan, tmp_path):
