@@ -30,7 +30,7 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-using Dims = ArrayRef<int64_t>;
+using Dims = SmallVector<int64_t>;
 
 namespace {
 

@@ -33,9 +33,9 @@ using arith::CmpIPredicate;
 namespace {
 
 /// Rows [batch, rows, k] by group: [groups, batch, rows, k].
-class Expander : public TensorBuilder {
+class GroupMasks : public TensorBuilder {
 public:
-  Expander(Location loc, OpBuilder &builder) : TensorBuilder(loc, builder) {}
+  GroupMasks(Location loc, OpBuilder &builder) : TensorBuilder(loc, builder) {}
 
   /// `x` in the group that a row is in, and zeros in the others.
   Value byGroup(Value x, Value sizes);
@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-std::pair<Value, Value> Expander::borders(Value sizes) {
+std::pair<Value, Value> GroupMasks::borders(Value sizes) {
   ArrayRef<int64_t> shape = typeOf(sizes).getShape();
   sizes = arith::MaxSIOp::create(*this, sizes, splat(typeOf(sizes), 0));
   // [batch, group, group]: those before each group.
@@ -72,7 +72,7 @@ std::pair<Value, Value> Expander::borders(Value sizes) {
   return {firsts, arith::AddIOp::create(*this, firsts, sizes)};
 }
 
-Value Expander::byGroup(Value x, Value sizes) {
+Value GroupMasks::byGroup(Value x, Value sizes) {
   RankedTensorType type = typeOf(x);
   int64_t groups = typeOf(sizes).getDimSize(1);
   Dims shape = {groups, type.getDimSize(0), type.getDimSize(1),
@@ -93,14 +93,14 @@ Value Expander::byGroup(Value x, Value sizes) {
 }
 
 /// Sums over groups and what both have besides.
-static Value expand(GroupedDotOp op, Expander &b) {
+static Value expand(GroupedDotOp op, GroupMasks &b) {
   Value rows = b.byGroup(op.getLhs(), op.getSizes());
   Dims matrix = {0, op.getTransposed() ? 2 : 1};
   return DotGeneralOp::create(b, rows, op.getRhs(), Dims{}, Dims{}, Dims{0, 3},
                               matrix);
 }
 
-static Value expand(GroupedOuterOp op, Expander &b) {
+static Value expand(GroupedOuterOp op, GroupMasks &b) {
   Value rows = b.byGroup(op.getLhs(), op.getSizes());
   return DotGeneralOp::create(b, rows, op.getRhs(), Dims{}, Dims{}, Dims{1, 2},
                               Dims{0, 1});
@@ -123,8 +123,8 @@ struct ExpandGroupedDots
   template <typename Op> void replace(Op op) {
     OriginListener listener(getOrigin(op));
     OpBuilder builder(op, &listener);
-    Expander expander(op.getLoc(), builder);
-    op.replaceAllUsesWith(expand(op, expander));
+    GroupMasks masks(op.getLoc(), builder);
+    op.replaceAllUsesWith(expand(op, masks));
     op.erase();
     ++expanded;
   }

@@ -252,7 +252,7 @@ static Value reduceByHalves(Conversion &c, Reducer reducer, Value x,
 }
 
 /// In another type of floats.
-static Value convertFloat(Conversion &c, Value x, Type element) {
+static Value withFloats(Conversion &c, Value x, Type element) {
   if (!x || typeOf(x).getElementType() == element)
     return x;
   auto type = typeOf(x).clone(element);
@@ -282,9 +282,9 @@ static Value reduceAny(Conversion &c, Reducer reducer, Value x,
   if (isInGraph)
     return reduce(c, reducer, x, dims);
   if (isa<FloatType>(element))
-    x = convertFloat(c, x, wideTypeOf(c, element));
+    x = withFloats(c, x, wideTypeOf(c, element));
   Value result = reduceByHalves(c, reducer, x, dims);
-  return isa<FloatType>(element) ? convertFloat(c, result, element) : result;
+  return isa<FloatType>(element) ? withFloats(c, result, element) : result;
 }
 
 static Value convertReduce(Conversion &c) {
@@ -398,9 +398,9 @@ static Value convertReduceWindow(Conversion &c) {
   Type element = typeOf(x).getElementType(), wide = wideTypeOf(c, element);
   if (wide == element)
     return combineRunning(c, *reducer, x, init, *window);
-  Value sum = combineRunning(c, *reducer, convertFloat(c, x, wide),
-                             convertFloat(c, init, wide), *window);
-  return convertFloat(c, sum, element);
+  Value sum = combineRunning(c, *reducer, withFloats(c, x, wide),
+                             withFloats(c, init, wide), *window);
+  return withFloats(c, sum, element);
 }
 
 /// Reductions of one tensor, and argmax and argmin, of two.

@@ -7,6 +7,8 @@
 
 #include "SharedUpdates.h"
 
+#include "Stages.h"
+
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
@@ -22,10 +24,6 @@
 using namespace mlir;
 using namespace weft;
 using timeline::ActionKind;
-
-/// Values of at most so many bytes are sent rather than computed from others
-/// that would have to be sent.
-static constexpr int64_t mostSmallBytes = 1024;
 
 namespace {
 

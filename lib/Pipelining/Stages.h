@@ -27,6 +27,10 @@ namespace weft {
 
 using StageSet = llvm::SmallBitVector;
 
+/// Values of at most so many bytes are sent to every stage that needs them;
+/// larger ones stay, and what is computed from them is computed there.
+inline constexpr int64_t mostSmallBytes = 1024;
+
 /// The stages of an entry. Constants are of none: each use has its own.
 struct Stages {
   explicit Stages(int64_t count) : count(count) {}

@@ -22,10 +22,6 @@
 using namespace mlir;
 using namespace weft;
 
-/// Values of at most so many bytes are sent to every stage that needs them;
-/// larger ones stay, and what is computed from them is computed there.
-static constexpr int64_t mostSmallBytes = 1024;
-
 namespace {
 
 class StepStages {

@@ -30,7 +30,7 @@ std::optional<int64_t> findCutDim(RankedTensorType type) {
   return std::nullopt;
 }
 
-static std::optional<int64_t> cutDimOf(Value value) {
+std::optional<int64_t> cutDimOf(Value value) {
   return findCutDim(typeOf(value));
 }
 

@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral kFreeOrderAttrName = "weft.free_order";
 /// The dimension along which tensors of a type are cut; nothing if none is
 /// larger than 1.
 std::optional<int64_t> findCutDim(mlir::RankedTensorType type);
+std::optional<int64_t> cutDimOf(mlir::Value value);
 /// Whether a value can be cut into equal pieces; an op, if it has a rule, and
 /// so can its results and what is cut of its operands.
 bool canCut(mlir::Value value, int64_t pieces);

@@ -45,10 +45,6 @@ private:
 
 } // namespace
 
-static std::optional<int64_t> cutDimOf(Value value) {
-  return findCutDim(typeOf(value));
-}
-
 static bool gathersRows(Operation *op) {
   auto collective = dyn_cast<CommunicationOpInterface>(op);
   auto dim = collective ? collective.getGatheredDim() : std::nullopt;

@@ -9,6 +9,7 @@
 
 #include "ListSearch.h"
 #include "LocalSearch.h"
+#include "Times.h"
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/LowerBound.h"
 
@@ -21,7 +22,6 @@
 namespace weft::timeline {
 namespace {
 
-constexpr double roundingError = 1e-9;
 /// How many actions may be scheduled and simulated in all in each phase, and
 /// how many tables are made from one problem.
 constexpr int64_t firstWork = 5'000'000, listWork = 12'000'000,

@@ -7,6 +7,8 @@
 
 #include "ListScheduler.h"
 
+#include "Times.h"
+
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -14,10 +16,6 @@
 
 namespace weft::timeline {
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
-/// Sums of activations are compared with limits up to this.
-constexpr double roundingError = 1e-9;
 
 class ListScheduler {
 public:

@@ -7,11 +7,11 @@
 
 #include "ListSearch.h"
 
+#include "Times.h"
+
 #include <algorithm>
 
 namespace weft::timeline {
-
-constexpr double roundingError = 1e-9;
 
 bool isBetter(const RatedTable &a, const RatedTable &b) {
   if (a.makespan < b.makespan - roundingError ||

@@ -8,13 +8,12 @@
 #include "LocalSearch.h"
 
 #include "Simulation.h"
+#include "Times.h"
 
 #include <algorithm>
 
 namespace weft::timeline {
 namespace {
-
-constexpr double roundingError = 1e-9;
 
 /// A stretch of a row whose actions follow each other without a gap on a
 /// critical path.

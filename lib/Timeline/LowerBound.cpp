@@ -7,13 +7,13 @@
 
 #include "weft/Timeline/LowerBound.h"
 
+#include "Times.h"
+
 #include <algorithm>
 #include <limits>
 
 namespace weft::timeline {
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
 
 /// What a rank does in one stage, and when it can begin to.
 struct StageBounds {

@@ -231,7 +231,7 @@ static void fitLink(const Results &results, Cluster &cluster) {
   for (const CollectiveRow &row : results.collectives) {
     if (row.run.ranks != 2)
       continue;
-    Placement pair = placeNeighbours(cluster, 2);
+    cost::Placement pair = placeNeighbours(cluster, 2);
     const double bytes = static_cast<double>(row.run.bytes);
     Cluster slow = cluster;
     slow.node.link.latencySeconds = 0;

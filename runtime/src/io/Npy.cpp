@@ -20,7 +20,7 @@ namespace {
 /// Magic, version and the first two bytes of the length.
 constexpr size_t prefixBytes = 10;
 /// More than any array needs, and little enough to read without thought.
-constexpr uint64_t maxHeaderBytes = uint64_t(1) << 20;
+constexpr uint64_t maxDictionaryBytes = uint64_t(1) << 20;
 
 struct Location {
   uint64_t offset;
@@ -47,11 +47,11 @@ Result<Location> locateDictionary(const InputFile &file) {
   if (version > 1)
     location = {prefixBytes + 2, location.bytes | uint64_t(prefix[10]) << 16 |
                                      uint64_t(prefix[11]) << 24};
-  if (location.bytes > maxHeaderBytes ||
+  if (location.bytes > maxDictionaryBytes ||
       location.offset + location.bytes > file.size())
     return invalidArgument(fmt::format(
         "the header has {} bytes, but the file has {} and the limit is {}",
-        location.bytes, file.size(), maxHeaderBytes));
+        location.bytes, file.size(), maxDictionaryBytes));
   return location;
 }
 

@@ -18,7 +18,7 @@ namespace weft::runtime {
 
 using namespace std::chrono_literals;
 
-static constexpr int wordTag = 0, dataTag = 1, failureTag = 2;
+static constexpr int wordTag = 0, groupDataTag = 1, groupFailureTag = 2;
 /// Up to here the library sends without asking the receiver.
 static constexpr size_t eagerBytes = 2048;
 /// How much longer the other processes wait than one in which a rank is
@@ -88,7 +88,7 @@ MpiGroup::MpiGroup(MpiEngine &engine, MpiGroupHandle handle,
   std::vector<int> others;
   for (const Peer &peer : peers)
     others.push_back(static_cast<int>(peer.process));
-  failures.emplace(engine, handle, failureTag, std::move(others));
+  failures.emplace(engine, handle, groupFailureTag, std::move(others));
 }
 
 MpiGroup::~MpiGroup() = default;
@@ -276,10 +276,10 @@ std::string MpiGroup::postMessages(MpiLibrary &library) {
     const int peer = static_cast<int>(message.peer);
     if (problem.empty() && message.isSend)
       problem = data.send(library, handle, message.memory, message.bytes, peer,
-                          dataTag);
+                          groupDataTag);
     else if (problem.empty())
       problem = data.receive(library, handle, message.memory, message.bytes,
-                             peer, dataTag);
+                             peer, groupDataTag);
   }
   return problem;
 }

@@ -162,8 +162,7 @@ GemmDescriptors::create(std::shared_ptr<const LtHandle> handle,
 // Algorithms
 //===----------------------------------------------------------------------===//
 
-/// The largest power of two up to 256 that an address is a multiple of.
-static uint32_t alignmentOf(const void *address) {
+uint32_t alignmentOf(const void *address) {
   const auto bits = reinterpret_cast<uintptr_t>(address) | 256;
   return static_cast<uint32_t>(bits & -bits);
 }

@@ -47,6 +47,9 @@ struct LtPointers {
   void *aux = nullptr;
 };
 
+/// The largest power of two up to 256 that an address is a multiple of.
+uint32_t alignmentOf(const void *address);
+
 /// What a GEMM needs beside pointers, in host memory.
 class GemmDescriptors {
 public:

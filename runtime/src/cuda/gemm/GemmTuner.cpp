@@ -61,12 +61,6 @@ proposalsFor(const LtPointers &pointers, const GemmDescriptors &descriptors,
   return proposals;
 }
 
-/// The largest power of two up to 256 that an address is a multiple of.
-static uintptr_t alignmentOf(const void *address) {
-  const uintptr_t bits = reinterpret_cast<uintptr_t>(address) | 256;
-  return bits & -bits;
-}
-
 /// What the choice depends on beside the problem: the machine, the version that
 /// algorithms mean something to, and what each of the pointers allows.
 static std::string keyOf(const LtProblem &problem, const LtPointers &pointers,
