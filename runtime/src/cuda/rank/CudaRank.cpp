@@ -24,9 +24,6 @@
 
 namespace weft::runtime {
 
-/// Steps between two marks: an entry of a thousand steps has about fifteen.
-static constexpr size_t markInterval = 64;
-
 CudaRank::~CudaRank() {
   (void)cudart.setDevice(setup.device.number);
   // Memory and events must outlive what is on the streams.
@@ -65,61 +62,6 @@ bool CudaRank::waitUntilIdle(std::chrono::nanoseconds timeout) const {
     }
   }
   return true;
-}
-
-std::string CudaRank::describeStep(const CudaProgram &program, size_t position,
-                                   bool withCause) const {
-  const plan::Plan &plan = setup.request.plan.contents();
-  const CudaStep &step = program.steps[program.order.steps()[position]];
-  std::string text = stepText(plan, step.entry, step.instruction);
-  if (program.row)
-    text = fmt::format(
-        "{}, {}",
-        actionText(*program.row, role,
-                   program.actionAt(static_cast<uint32_t>(position))),
-        text);
-  const plan::Entry &entry = *plan.entries()->Get(step.entry);
-  if (!withCause || entry.timeline())
-    return text;
-  const plan::Instruction &at = *entry.instructions()->Get(step.instruction);
-  std::string cause = escaped(shortCause(view(at.cause())));
-  if (const auto location = view(at.location()); !location.empty())
-    cause += (cause.empty() ? "" : ", ") + escaped(location);
-  return cause.empty() ? text : fmt::format("{} ({})", text, cause);
-}
-
-/// Where the device is in a run that was enqueued: between two marks.
-std::string CudaRank::deviceProgress(const EntryRuns &each,
-                                     bool withCauses) const {
-  const CudaProgram &program = each.program;
-  const std::string where =
-      fmt::format("in {}entry \"{}\"", each.graph ? "the graph of " : "",
-                  escaped(view(program.entry->name())));
-  if (program.steps.empty())
-    return where;
-  const size_t last = program.order.steps().size() - 1;
-  const size_t from = std::min(marks.last() * markInterval, last);
-  const size_t to = std::min(from + markInterval - 1, last);
-  if (from == to)
-    return fmt::format("{} in {}", where,
-                       describeStep(program, from, withCauses));
-  return fmt::format("{} somewhere from {} to {}", where,
-                     describeStep(program, from, withCauses),
-                     describeStep(program, to, withCauses));
-}
-
-std::string CudaRank::progress(uint32_t entry) const {
-  const EntryRuns &each = runs[entry];
-  const HostState now = hostState.load();
-  if (now == HostState::Between)
-    return "between two runs";
-  if (now == HostState::Waits)
-    return "waiting for its device, which is " +
-           deviceProgress(each, /*withCauses=*/false);
-  const uint32_t at = position.load(std::memory_order_relaxed);
-  if (at >= each.program.order.steps().size())
-    return "between two runs";
-  return "in " + describeStep(each.program, at, /*withCause=*/false);
 }
 
 //===----------------------------------------------------------------------===//

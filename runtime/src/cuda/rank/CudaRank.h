@@ -37,6 +37,9 @@
 
 namespace weft::runtime {
 
+/// Steps between two marks: an entry of a thousand steps has about fifteen.
+inline constexpr size_t markInterval = 64;
+
 /// What the ranks of a session share.
 struct CudaRankSetup {
   const RankRequest &request;
