@@ -115,6 +115,9 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createSymbolDCEPass());
   // Last: numbers depend on nothing that shardings decide.
   if (options.verified != Verified::No)
+    pm.addPass(createRemovePipeline());
+  if (options.verified == Verified::Values ||
+      options.verified == Verified::Reference)
     pm.addPass(createNumberValues());
   if (options.verified == Verified::Reference)
     pm.addPass(createIsolateOps());

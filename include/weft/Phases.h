@@ -44,10 +44,11 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 /// In which type gradients of 16-bit floats are summed over devices.
 enum class ReduceDtype : uint8_t { Own, Float32 };
 
-/// What is compiled of a program that is to be verified: with its values as
-/// results (--weft-observe-values), or the graph that they are compared with
-/// (--weft-isolate-ops).
-enum class Verified : uint8_t { No, Values, Reference };
+/// What is compiled of a program that is to be verified, without its pipeline,
+/// whose ranks do not have all values (--weft-remove-pipeline): its results,
+/// these and its values (--weft-observe-values), or the graph that they are
+/// compared with (--weft-isolate-ops).
+enum class Verified : uint8_t { No, Results, Values, Reference };
 
 /// A pipeline along a mesh axis; see --weft-assign-stages and
 /// --weft-form-timelines.

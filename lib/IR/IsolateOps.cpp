@@ -9,6 +9,7 @@
 #include "weft/IR/MeshDevices.h"
 #include "weft/IR/ObservedValues.h"
 #include "weft/IR/Passes.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
@@ -89,6 +90,7 @@ namespace {
 struct IsolateOps : weft::impl::IsolateOpsBase<IsolateOps> {
   void runOnInput() override {
     ModuleOp module = getOperation();
+    removeStages(module);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
         isolate(function);

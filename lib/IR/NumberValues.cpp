@@ -8,6 +8,7 @@
 #include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -62,10 +63,9 @@ struct NumberValues : weft::impl::NumberValuesBase<NumberValues> {
 private:
   LogicalResult number(func::FuncOp function) {
     Block &block = function.getBody().front();
-    if (getOperation()->hasAttr(kStagesAttrName))
+    if (getPipeline(getOperation()))
       return function.emitError(
-          "a program with pipeline stages cannot be verified: no rank has all "
-          "values; compile it without them");
+          "no rank of a pipeline has all values; run --weft-remove-pipeline");
     int64_t next = 0;
     for (Operation &op : block) {
       op.removeAttr(kNumberedAttrName);

@@ -7,6 +7,8 @@
 
 #include "weft/IR/StagePipeline.h"
 
+#include "weft/IR/Origin.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -66,3 +68,12 @@ void setPipeline(ModuleOp module, const StagePipeline &pipeline) {
 }
 
 } // namespace weft
+
+void weft::removeStages(ModuleOp module) {
+  if (getPipeline(module) || !module->removeAttr(kStagesAttrName))
+    return;
+  module.walk([](Operation *op) {
+    if (OriginAttr origin = getOrigin(op))
+      setOrigin(op, withoutStage(origin));
+  });
+}

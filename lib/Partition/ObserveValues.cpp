@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/ObservedValues.h"
+#include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueName.h"
 #include "weft/IR/ValueSharding.h"
@@ -183,6 +184,8 @@ void Observer::run() {
 namespace {
 struct ObserveValues : weft::impl::ObserveValuesBase<ObserveValues> {
   void runOnInput() override {
+    // What is added for the results is of no stage.
+    removeStages(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         Observer(function).run();

@@ -7,7 +7,6 @@
 
 #include "weft/Pipelining/Passes.h"
 
-#include "weft/IR/Origin.h"
 #include "weft/IR/StagePipeline.h"
 
 namespace weft {
@@ -23,15 +22,7 @@ namespace {
 struct RemoveStages : weft::impl::RemoveStagesBase<RemoveStages> {
   using RemoveStagesBase::RemoveStagesBase;
 
-  void runOnInput() override {
-    if (getPipeline(getOperation()) ||
-        !getOperation()->removeAttr(kStagesAttrName))
-      return;
-    getOperation().walk([](Operation *op) {
-      if (OriginAttr origin = getOrigin(op))
-        setOrigin(op, withoutStage(origin));
-    });
-  }
+  void runOnInput() override { removeStages(getOperation()); }
 };
 
 } // namespace

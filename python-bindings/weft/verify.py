@@ -10,6 +10,7 @@ dimension that the value does not have.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import textwrap
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 # What is in the graph already that the plans are made of.
 _OF_GRAPHS = ("target", "mesh", "memory_limit", "pipeline", "pipeline_table", "pipeline_table_name")
+# Of the results that a pipeline changes.
+_PRINTED = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +71,12 @@ class Verification:
     wrong: tuple[WrongValue, ...]
     behind: int
     """How many more differ, which are made of wrong values."""
+    changed: tuple[str, ...]
+    """Results of which a pipeline computes other bits than the same program without it."""
     text: str = dataclasses.field(repr=False)
 
     def __bool__(self) -> bool:
-        return not self.wrong
+        return not self.wrong and not self.changed
 
     def __str__(self) -> str:
         return self.text
@@ -90,13 +95,16 @@ def verify(compiled: Compiled, *args: Any, reference: str | os.PathLike | None =
     they would otherwise keep. A plan that was loaded runs itself: it must have been made to be verified, and
     `reference` is the file that ``shard-compile --reference`` wrote with it.
 
-    Raises `ValueError` for a plan that was not, `ExecutionError` if the reference is of another program, and
-    `CompileError` for a program with pipeline stages."""
+    Of a pipeline no rank has all values: compared are those of the same program without it, whose sums are the same
+    in the same order, and the bits of all results with and without it.
+
+    Raises `ValueError` for a plan that was not, and `ExecutionError` if the reference is of another program."""
     if (compiled._source is None) != (reference is not None):
         raise ValueError("a plan that was loaded takes the reference that shard-compile --reference wrote with it, "
                          "a compiled function takes none")
     if reference is None:
-        plan, other = plans(compiled._source, compiled._options)
+        graph, options = _graph(compiled._source, compiled._options)
+        plan, other = _plans(graph, options)
     else:
         plan, other = compiled.plan, Plan.load(reference)
     entry = compiled.entry
@@ -106,15 +114,47 @@ def verify(compiled: Compiled, *args: Any, reference: str | os.PathLike | None =
         inputs = {info.name: np.asarray(value) for info, value in zip(entry.inputs, values)}
     else:
         inputs = draw(entry, seed)
-    return verify_plans(plan, other, inputs, entry=entry.name)
+    found = verify_plans(plan, other, inputs, entry=entry.name)
+    if reference is not None or "pipeline" not in compiled._options:
+        return found
+    return _with_pipeline(found, compiled.plan, Plan(graph.compile("cpu", verified="results", **options)), entry, inputs)
 
 
 def plans(source: Source, options: Mapping[str, Any]) -> tuple[Plan, Plan]:
     """Of a program: a plan with the values of the graph as results, and its reference."""
+    return _plans(*_graph(source, options))
+
+
+def _graph(source: Source, options: Mapping[str, Any]) -> tuple[Source, dict[str, Any]]:
+    """The graph of a program, and the options of what is made of it."""
     lowering = {key: value for key, value in options.items() if key != "target"}
     graph = dataclasses.replace(source, text=source.lower("graph", locations=True, **lowering))
-    options = {key: value for key, value in options.items() if key not in _OF_GRAPHS}
+    return graph, {key: value for key, value in options.items() if key not in _OF_GRAPHS}
+
+
+def _plans(graph: Source, options: Mapping[str, Any]) -> tuple[Plan, Plan]:
     return tuple(Plan(graph.compile("cpu", verified=what, **options)) for what in ("values", "reference"))
+
+
+def _with_pipeline(found: Verification, pipeline: Plan, plain: Plan, entry: EntryInfo,
+                   inputs: Mapping[str, np.ndarray]) -> Verification:
+    """The same, and which results the pipeline changes."""
+    values = [inputs[info.name] for info in entry.inputs]
+    results = (Session(plan).call(entry.name, values) for plan in (pipeline, plain))
+    changed = {info.name: _first_difference(*pair) for info, *pair in zip(entry.outputs, *results)
+               if pair[0].tobytes() != pair[1].tobytes()}
+    count = len(entry.outputs)
+    lines = ["with the pipeline: the same bits of all results"] if not changed else \
+        [f"with the pipeline: other bits of {len(changed)} of {count} results, such as",
+         *(f"  {name}: {what}" for name, what in itertools.islice(changed.items(), _PRINTED))]
+    return dataclasses.replace(found, changed=tuple(changed), text="\n".join([found.text, *lines]))
+
+
+def _first_difference(with_it: np.ndarray, without: np.ndarray) -> str:
+    bits = np.dtype(f"V{with_it.dtype.itemsize}")
+    index = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(with_it.view(bits) != without.view(bits))))
+    at = f"at {list(index)} " if with_it.ndim else ""
+    return f"{at}{np.atleast_1d(with_it)[index]}, without {np.atleast_1d(without)[index]}"
 
 
 def verify_plans(plan: Plan, reference: Plan, inputs: Mapping[str, np.ndarray], *, entry: str) -> Verification:
@@ -127,7 +167,7 @@ def verify_plans(plan: Plan, reference: Plan, inputs: Mapping[str, np.ndarray], 
     lines = (textwrap.wrap(line, 80, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
                            break_long_words=False, break_on_hyphens=False)
              for line in as_python(str(found)).splitlines())
-    return Verification(found.values, found.ranks, found.largest, wrong, found.behind,
+    return Verification(found.values, found.ranks, found.largest, wrong, found.behind, (),
                         "\n".join(part for each in lines for part in each))
 
 

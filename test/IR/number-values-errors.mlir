@@ -3,8 +3,8 @@
 
 // RUN: shard-opt %s --weft-number-values --split-input-file --verify-diagnostics
 
-module attributes {weft.stages = 2 : i64} {
-  // expected-error@+1 {{a program with pipeline stages cannot be verified: no rank has all values; compile it without them}}
+module attributes {weft.pipeline = {axis = "pipe", schedule = "1f1b"}, weft.stages = 2 : i64} {
+  // expected-error@+1 {{no rank of a pipeline has all values; run --weft-remove-pipeline}}
   func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
     return %x : tensor<4xf32>
   }

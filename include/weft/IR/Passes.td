@@ -154,8 +154,8 @@ def ExpandGroupedDots : FormPass<"weft-expand-grouped-dots", "Composites"> {
 def NumberValues : FormPass<"weft-number-values", "Graph"> {
   let summary = "Number the values that a verified run compares";
   let description = [{
-    **Needs** a graph (form 1) without stages, of whose values no rank has all:
-    this is an error.
+    **Needs** a graph (form 1) without a pipeline (`--weft-remove-pipeline`), of
+    whose values no rank has all: this is an error.
 
     **Does** give every op `weft.numbered`: the number of its first result, what
     its results were before dimensions are padded, and how its rounding errors

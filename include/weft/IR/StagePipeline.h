@@ -45,6 +45,9 @@ struct StagePipeline {
 std::optional<StagePipeline> getPipeline(mlir::ModuleOp module);
 void setPipeline(mlir::ModuleOp module, const StagePipeline &pipeline);
 
+/// Forgets which stage computes each op of a module that is to be no pipeline.
+void removeStages(mlir::ModuleOp module);
+
 } // namespace weft
 
 #endif // WEFT_IR_STAGEPIPELINE_H

@@ -193,6 +193,21 @@ def RemoveStages : FormPass<"weft-remove-stages", "Localized"> {
   }];
 }
 
+def RemovePipeline : FormPass<"weft-remove-pipeline", "Graph"> {
+  let summary = "Let all ranks compute what a pipeline would";
+  let description = [{
+    **Needs** a graph (form 1).
+
+    **Does** take `weft.pipeline` from the module. The stages stay until
+    shardings are chosen (`--weft-remove-stages`), so that all sums are those of
+    the pipeline, in its order: results have the same bits.
+
+    **Leaves** the same graph.
+
+    **Example** `test/Pipelining/remove-pipeline.mlir`.
+  }];
+}
+
 def FormTimelines : FormPass<"weft-form-timelines", "Localized"> {
   let summary = "Make segments of the stages of a pipeline, and timelines";
   let description = [{

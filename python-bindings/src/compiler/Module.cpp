@@ -88,8 +88,9 @@ static CompileOptions toOptions(
     const std::string &cluster, const std::string &verified) {
   CompileOptions options;
   if (!verified.empty())
-    options.pipeline.verified =
-        verified == "reference" ? Verified::Reference : Verified::Values;
+    options.pipeline.verified = verified == "reference" ? Verified::Reference
+                                : verified == "values"  ? Verified::Values
+                                                        : Verified::Results;
   options.pipeline.cluster = cluster;
   if (!pipeline.empty()) {
     llvm::Expected<StageOptions> stages = parsePipeline(pipeline);
