@@ -8,6 +8,7 @@ Runs where JAX is installed: build/venv-jax, which scripts/setup.sh makes.
 import collections
 import dataclasses
 import pickle
+import typing
 
 import pytest
 
@@ -335,6 +336,26 @@ def test_containers_that_only_jax_knows(tmp_path):
     (name,) = loaded.input_shardings
     (result,) = loaded({name: x}).values()
     np.testing.assert_array_equal(result, 2 * x)
+
+
+class Packed(typing.NamedTuple):
+    """As jax.example_libraries.optimizers has it: one of its fields is no child."""
+
+    content: typing.Any
+    structure: typing.Any
+
+
+jax.tree_util.register_pytree_node(Packed, lambda p: ((p.content,), p.structure), lambda structure, c: Packed(*c, structure))
+
+
+def test_a_named_tuple_with_children_of_its_own():
+    x = arrays()[1]
+    packed = Packed([x, 2 * x], jax.tree.structure((0, 0)))
+    program = weft.from_jax(lambda p: p._replace(content=p.content[::-1]), packed, mesh=MESH,
+                            in_shardings=(Packed([weft.P("data"), None], packed.structure),)).compile()
+    result = program(packed)
+    assert result.structure == packed.structure
+    np.testing.assert_array_equal(result.content[0], 2 * x)
 
 
 def test_what_is_not_supported_names_the_line():

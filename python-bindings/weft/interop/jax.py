@@ -433,10 +433,12 @@ def _plain(util, node: Any, convert: Callable[[Any], Any]) -> Any:
     plain = [_plain(util, child, convert) for _, child in children]
     kind = type(node)
     known = (type(None), list, tuple, dict, collections.OrderedDict, collections.defaultdict)
-    if kind in known or (isinstance(node, tuple) and hasattr(kind, "_fields")):
-        return util.tree_unflatten(structure, plain)
     keys = [path[0] for path, _ in children]
     names = [getattr(key, "name", getattr(key, "key", i)) for i, key in enumerate(keys)]
+    # A named tuple may be registered with other children than its fields.
+    is_named = isinstance(node, tuple) and getattr(kind, "_fields", None) == tuple(names)
+    if kind in known or is_named:
+        return util.tree_unflatten(structure, plain)
     if all(isinstance(key, util.GetAttrKey) for key in keys):
         return _stand_in(kind, tuple(names))(*plain)
     return collections.OrderedDict(zip(names, plain))
