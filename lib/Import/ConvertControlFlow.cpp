@@ -1,4 +1,4 @@
-//===- ConvertControlFlow.cpp - Calls, loops and branches -----------------===//
+//===- ConvertControlFlow.cpp - Calls and branches ------------------------===//
 //
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,6 @@
 
 #include "Converters.h"
 #include "Importer.h"
-#include "MicrobatchLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -82,121 +81,6 @@ static Values convertRegion(Conversion &c) {
   return c.getImporter()
       .importRegion(c, 0, c.getOperands())
       .value_or(Values(c.getSource()->getNumResults()));
-}
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-/// The last op that was made in the block that is being written.
-static Operation *lastOp(Conversion &c) {
-  Block *block = c.builder.getBlock();
-  return block->empty() ? nullptr : &block->back();
-}
-
-/// Without constants, of which an iteration may make more than another one.
-static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
-  SmallVector<Operation *> ops;
-  Block *block = c.builder.getBlock();
-  auto begin = last ? std::next(last->getIterator()) : block->begin();
-  for (Operation &op : llvm::make_range(begin, block->end()))
-    if (!isa<arith::ConstantOp>(op))
-      ops.push_back(&op);
-  return ops;
-}
-
-/// The trip count of a loop of which two iterations are known, which change
-/// counters by one number each. Nothing if the condition reads more than
-/// counters.
-static std::optional<int64_t> countIterations(Conversion &c,
-                                              const LoopIteration &first,
-                                              const LoopIteration &second) {
-  constexpr int64_t most = 1 << 20;
-  Values carried = second.results;
-  for (int64_t iterations = 2; iterations < most; ++iterations) {
-    auto condition = c.getImporter().importRegion(c, 0, carried);
-    std::optional<int64_t> goesOn =
-        condition && condition->size() == 1 && condition->front()
-            ? getSplatInteger(condition->front())
-            : std::nullopt;
-    if (!goesOn)
-      return std::nullopt;
-    if (!*goesOn)
-      return iterations;
-    for (auto [value, before, after] :
-         llvm::zip_equal(carried, first.results, second.results)) {
-      auto a = before ? getSplatInteger(before) : std::nullopt;
-      auto b = after ? getSplatInteger(after) : std::nullopt;
-      if (a && b)
-        value = c.splatLike(after, *b + (iterations - 1) * (*b - *a));
-    }
-  }
-  return std::nullopt;
-}
-
-/// The values behind a loop that is one over micro-batches.
-static std::optional<Values> importMicrobatches(Conversion &c,
-                                                const LoopIteration &first,
-                                                const LoopIteration &second) {
-  std::optional<int64_t> count = countIterations(c, first, second);
-  if (!count)
-    return std::nullopt;
-  std::optional<Values> results = formMicrobatches(c, first, second, *count);
-  for (unsigned i = 0; results && i < results->size(); ++i)
-    if (!(*results)[i]) {
-      int64_t begin = *getSplatInteger(first.given[i]),
-              next = *getSplatInteger(first.results[i]);
-      (*results)[i] =
-          c.splatLike(first.given[i], begin + *count * (next - begin));
-    }
-  return results;
-}
-
-static Values convertWhile(Conversion &c) {
-  Importer &importer = c.getImporter();
-  Values carried(c.getOperands());
-  Values nothing(c.getSource()->getNumResults());
-  LoopIteration before;
-  for (int64_t iteration = 0;; ++iteration) {
-    std::optional<Values> condition = importer.importRegion(c, 0, carried);
-    if (!condition)
-      return nothing;
-    if (condition->size() != 1) {
-      c.malformed("its condition must be one value");
-      return nothing;
-    }
-    // A condition that could not be read has been reported.
-    if (!condition->front())
-      return nothing;
-    std::optional<int64_t> goesOn = getSplatInteger(condition->front());
-    if (!goesOn) {
-      c.unsupported("with a condition that depends on computed values, where "
-                    "loops are unrolled; use lax.scan or lax.fori_loop between "
-                    "constants, with jnp.where for steps that are not to "
-                    "count");
-      return nothing;
-    }
-    if (!*goesOn && iteration == 1)
-      if (auto results = formSingleMicrobatch(c, before))
-        return *results;
-    if (!*goesOn)
-      return carried;
-    Operation *last = lastOp(c);
-    std::optional<Values> next = importer.importRegion(c, 1, carried);
-    if (!next)
-      return nothing;
-    if (next->size() != carried.size()) {
-      c.malformed("its body must return " + Twine(carried.size()) +
-                  " values, got " + Twine(next->size()));
-      return nothing;
-    }
-    LoopIteration done{carried, opsBehind(c, last), *next};
-    if (iteration == 1)
-      if (auto results = importMicrobatches(c, before, done))
-        return *results;
-    before = std::move(done);
-    carried = *next;
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,7 +201,6 @@ std::vector<Converter> weft::stablehlo::controlFlowConverters() {
       {"stablehlo.optimization_barrier", convertBarrier, {}, takesNull},
       {"sdy.propagation_barrier", convertIdentity, {}, takesNull},
       {"sdy.named_computation", convertRegion, {"name"}, takesNull},
-      {"stablehlo.while", convertWhile, {}, takesNull},
       {"stablehlo.if", convertIf},
       {"stablehlo.case", convertCase},
       {"stablehlo.custom_call",

@@ -17,8 +17,8 @@ static llvm::StringMap<Converter> makeTable() {
   for (auto converters :
        {elementwiseConverters, conversionConverters, dimensionConverters,
         reductionConverters, indexingConverters, orderConverters,
-        specialConverters, controlFlowConverters, shardingConverters,
-        windowConverters})
+        specialConverters, controlFlowConverters, loopConverters,
+        shardingConverters, windowConverters})
     for (Converter &converter : converters())
       table.try_emplace(converter.op, std::move(converter));
   return table;

@@ -43,6 +43,7 @@ std::vector<Converter> indexingConverters();
 std::vector<Converter> orderConverters();
 std::vector<Converter> specialConverters();
 std::vector<Converter> controlFlowConverters();
+std::vector<Converter> loopConverters();
 std::vector<Converter> shardingConverters();
 std::vector<Converter> windowConverters();
 

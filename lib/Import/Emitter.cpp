@@ -79,16 +79,45 @@ static std::optional<std::string> verifyQuietly(Operation *op) {
   return message;
 }
 
-/// The constant that an op computes by moving equal elements around.
-static Value foldSplat(Operation *op, OpBuilder &builder) {
-  if (!isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op))
+/// Of tensors of equal elements: MLIR compares single numbers only.
+static TypedAttr foldComparison(arith::CmpFOp op, OpBuilder &builder) {
+  auto lhs = dyn_cast_or_null<FloatAttr>(getSplat(op.getLhs()));
+  auto rhs = dyn_cast_or_null<FloatAttr>(getSplat(op.getRhs()));
+  if (!lhs || !rhs)
     return {};
-  TypedAttr element = getSplat(op->getOperand(0));
+  return builder.getBoolAttr(arith::applyCmpPredicate(
+      op.getPredicate(), lhs.getValue(), rhs.getValue()));
+}
+
+/// The element that all elements of the result of an op are, if it moves or
+/// compares equal elements.
+static TypedAttr foldElement(Operation *op, OpBuilder &builder) {
+  if (auto comparison = dyn_cast<arith::CmpFOp>(op))
+    return foldComparison(comparison, builder);
+  auto reduce = dyn_cast<ReduceOp>(op);
+  bool keepsElements = isa<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op) ||
+                       (reduce && reduce.getKind() != sharding::Reduction::Sum);
+  return keepsElements ? getSplat(op->getOperand(0)) : TypedAttr();
+}
+
+static Value foldSplat(Operation *op, OpBuilder &builder) {
+  TypedAttr element = foldElement(op, builder);
   if (!element)
     return {};
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return arith::ConstantOp::create(builder, op->getLoc(),
                                    DenseElementsAttr::get(type, element));
+}
+
+/// What is chosen between equal constants, as the counter that both branches of
+/// a lax.cond in a loop increment.
+static Value foldChoice(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  Attribute yes, no;
+  bool isSame =
+      select && matchPattern(select.getTrueValue(), m_Constant(&yes)) &&
+      matchPattern(select.getFalseValue(), m_Constant(&no)) && yes == no;
+  return isSame ? select.getTrueValue() : Value();
 }
 
 Value Emitter::finish(Operation *op) {
@@ -97,7 +126,10 @@ Value Emitter::finish(Operation *op) {
     op->erase();
     return {};
   }
-  if (Value constant = foldSplat(op, builder)) {
+  Value constant = foldChoice(op);
+  if (!constant)
+    constant = foldSplat(op, builder);
+  if (constant) {
     op->erase();
     return constant;
   }

@@ -55,6 +55,11 @@ public:
   int64_t getNumOps() const { return numOps; }
   /// A number that no loop over micro-batches has yet.
   int64_t countLoop() { return numLoops++; }
+  /// Loops that do not end are found out once, however often they occur.
+  void setEndless(mlir::Operation *loop) { endlessLoops.insert(loop); }
+  bool isEndless(mlir::Operation *loop) const {
+    return endlessLoops.contains(loop);
+  }
 
 private:
   std::optional<Values> importBlock(mlir::Block &block,
@@ -78,6 +83,7 @@ private:
   /// innermost is called.
   llvm::SetVector<mlir::Operation *> callStack;
   UserLocation callLocation;
+  llvm::DenseSet<mlir::Operation *> endlessLoops;
   int64_t numOps = 0;
   int64_t numLoops = 0;
   bool isTooLarge = false;

@@ -6,7 +6,7 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 40 ops of the program
+// CHECK: error: cannot import 41 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.cholesky: not supported
 // CHECK: model.py:8:3: note: stablehlo.cholesky: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, other than argmax and argmin
@@ -16,7 +16,8 @@
 // CHECK: note: stablehlo.select_and_scatter: with windows that lack elements of the operand
 // CHECK: note: stablehlo.convolution: with a window that is turned around; reverse the kernel instead
 // CHECK: note: stablehlo.convolution: of integers
-// CHECK: note: stablehlo.while: with a condition that depends on computed values, where loops are unrolled; use lax.scan or lax.fori_loop between constants, with jnp.where for steps that are not to count
+// CHECK: note: stablehlo.while: with a condition that depends on computed values alone, where loops are unrolled; bound it by a counter that begins at a constant, as in (i < 20) & (error > tolerance), or use lax.scan or lax.fori_loop between constants, with jnp.where for steps that are not to count
+// CHECK: note: stablehlo.while: with a condition that depends on computed values, and which may hold for more than 1000 iterations, where loops are unrolled; bound it by a smaller number, as in (i < 20) & (error > tolerance) or lax.fori_loop(0, jnp.minimum(n, 20), ...)
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
 // CHECK: note: stablehlo.custom_call: @lapack_spotrf_ffi: linear algebra, which a graph has no ops for; weft.from_jax writes out cholesky, triangular_solve, lu and qr of real matrices of up to 128 columns, and what JAX makes of them; call others outside and pass their results as arguments, or write them with matmuls, such as Newton-Schulz iterations for inverses and roots
 // CHECK: note: stablehlo.custom_call: @xla_ffi_python_cpu_callback: a function of Python, which a plan cannot call; return what it reads, and remove debugging output and checks
@@ -99,6 +100,19 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   ^bb0(%a: tensor<i32>):
     "stablehlo.return"(%a) : (tensor<i32>) -> ()
   }) : (tensor<i32>) -> tensor<i32>
+  %39:2 = "stablehlo.while"(%izero, %n) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %most = "stablehlo.constant"() <{value = dense<2000> : tensor<i32>}> : () -> tensor<i32>
+    %c = "stablehlo.compare"(%a, %most) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %e = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %both = "stablehlo.and"(%c, %e) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%both) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %one = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+    %next = "stablehlo.add"(%a, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%next, %b) : (tensor<i32>, tensor<i32>) -> ()
+  }) : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
   %9 = "stablehlo.custom_call"(%x) <{call_target_name = "Sharding"}> : (tensor<4xf32>) -> tensor<4xf32>
   %10 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_spotrf_ffi"}> : (tensor<4xf32>) -> tensor<4xf32>
   %c0 = "stablehlo.custom_call"(%x) <{call_target_name = "xla_ffi_python_cpu_callback"}> : (tensor<4xf32>) -> tensor<4xf32>

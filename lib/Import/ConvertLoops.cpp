@@ -1,0 +1,223 @@
+//===- ConvertLoops.cpp - Loops, an iteration at a time -------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a loop is walked over once for each iteration, as long as its
+// condition is not known to be false. Where the condition is computed, what an
+// iteration makes is selected, if the loop goes on that far:
+//
+//   while i < 3 and error > 0.1:  i, x, error = i + 1, f(x), g(x)
+//
+//   goes on 0 = error0 > 0.1                      i is 0: `i < 3` is true
+//   x1 = goes on 0 ? f(x0) : x0
+//   goes on 1 = goes on 0 and error1 > 0.1        i is 1, if it goes on
+//   ...
+//   i is 3, if it goes on that far: it does not
+//
+// So a counter keeps its constants, and ends the loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Converters.h"
+#include "Importer.h"
+#include "IntegerBounds.h"
+#include "MaskedIteration.h"
+#include "MicrobatchLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace weft;
+using namespace weft::stablehlo;
+
+/// The most iterations, and ops of the source, that a loop with a computed
+/// condition is unrolled to: more would be compiled for minutes.
+static constexpr int64_t kMostIterations = 1000;
+static constexpr int64_t kMostOps = 200'000;
+
+//===----------------------------------------------------------------------===//
+// Loops over micro-batches
+//===----------------------------------------------------------------------===//
+
+/// The last op that was made in the block that is being written.
+static Operation *lastOp(Conversion &c) {
+  Block *block = c.builder.getBlock();
+  return block->empty() ? nullptr : &block->back();
+}
+
+/// Without constants, of which an iteration may make more than another one.
+static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
+  SmallVector<Operation *> ops;
+  Block *block = c.builder.getBlock();
+  auto begin = last ? std::next(last->getIterator()) : block->begin();
+  for (Operation &op : llvm::make_range(begin, block->end()))
+    if (!isa<arith::ConstantOp>(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+/// The trip count of a loop of which two iterations are known, which change
+/// counters by one number each. Nothing if the condition reads more than
+/// counters.
+static std::optional<int64_t> countIterations(Conversion &c,
+                                              const LoopIteration &first,
+                                              const LoopIteration &second) {
+  constexpr int64_t most = 1 << 20;
+  Values carried = second.results;
+  for (int64_t iterations = 2; iterations < most; ++iterations) {
+    auto condition = c.getImporter().importRegion(c, 0, carried);
+    std::optional<int64_t> goesOn =
+        condition && condition->size() == 1 && condition->front()
+            ? getSplatInteger(condition->front())
+            : std::nullopt;
+    if (!goesOn)
+      return std::nullopt;
+    if (!*goesOn)
+      return iterations;
+    for (auto [value, before, after] :
+         llvm::zip_equal(carried, first.results, second.results)) {
+      auto a = before ? getSplatInteger(before) : std::nullopt;
+      auto b = after ? getSplatInteger(after) : std::nullopt;
+      if (a && b)
+        value = c.splatLike(after, *b + (iterations - 1) * (*b - *a));
+    }
+  }
+  return std::nullopt;
+}
+
+/// The values behind a loop that is one over micro-batches.
+static std::optional<Values> importMicrobatches(Conversion &c,
+                                                const LoopIteration &first,
+                                                const LoopIteration &second) {
+  std::optional<int64_t> count = countIterations(c, first, second);
+  if (!count)
+    return std::nullopt;
+  std::optional<Values> results = formMicrobatches(c, first, second, *count);
+  for (unsigned i = 0; results && i < results->size(); ++i)
+    if (!(*results)[i]) {
+      int64_t begin = *getSplatInteger(first.given[i]),
+              next = *getSplatInteger(first.results[i]);
+      (*results)[i] =
+          c.splatLike(first.given[i], begin + *count * (next - begin));
+    }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Walks over the iterations of a loop.
+class LoopWalk {
+public:
+  explicit LoopWalk(Conversion &c)
+      : c(c), iterations(c, Values(c.getOperands())),
+        opsBefore(c.getImporter().getNumOps()) {}
+
+  /// The values behind the loop; nothing, and a problem, if it cannot be read.
+  std::optional<Values> run();
+
+private:
+  std::optional<Value> importCondition();
+  std::optional<LoopIteration> importBody();
+  std::nullopt_t refuse(const Twine &why);
+
+  Conversion &c;
+  MaskedIterations iterations;
+  int64_t count = 0;
+  int64_t opsBefore;
+};
+} // namespace
+
+std::optional<Value> LoopWalk::importCondition() {
+  std::optional<Values> condition =
+      c.getImporter().importRegion(c, 0, iterations.given());
+  if (!condition)
+    return std::nullopt;
+  if (condition->size() != 1) {
+    c.malformed("its condition must be one value");
+    return std::nullopt;
+  }
+  // A condition that could not be read has been reported.
+  if (!condition->front())
+    return std::nullopt;
+  return condition->front();
+}
+
+std::optional<LoopIteration> LoopWalk::importBody() {
+  Operation *last = lastOp(c);
+  const Values &given = iterations.given();
+  std::optional<Values> next = c.getImporter().importRegion(c, 1, given);
+  if (!next)
+    return std::nullopt;
+  if (next->size() != given.size()) {
+    c.malformed("its body must return " + Twine(given.size()) +
+                " values, got " + Twine(next->size()));
+    return std::nullopt;
+  }
+  return LoopIteration{given, opsBehind(c, last), *next};
+}
+
+std::nullopt_t LoopWalk::refuse(const Twine &why) {
+  c.getImporter().setEndless(c.getSource());
+  c.unsupported(why);
+  return std::nullopt;
+}
+
+std::optional<Values> LoopWalk::run() {
+  LoopIteration before;
+  for (;; ++count) {
+    std::optional<Value> condition = importCondition();
+    if (!condition)
+      return std::nullopt;
+    std::optional<int64_t> goesOn =
+        isNeverTrue(*condition) ? 0 : getSplatInteger(*condition);
+    bool isCounted = goesOn && !iterations.mayHaveEnded();
+    if (goesOn && !*goesOn) {
+      if (isCounted && count == 1)
+        if (auto results = formSingleMicrobatch(c, before))
+          return results;
+      return iterations.results();
+    }
+    std::optional<LoopIteration> done = importBody();
+    if (!done)
+      return std::nullopt;
+    if (isCounted && count == 1)
+      if (auto results = importMicrobatches(c, before, *done))
+        return results;
+    bool hasCounter =
+        iterations.add(goesOn ? Value() : *condition, done->results);
+    if (iterations.mayHaveEnded()) {
+      if (!hasCounter || c.getImporter().isEndless(c.getSource()))
+        return refuse(
+            "with a condition that depends on computed values alone, where "
+            "loops are unrolled; bound it by a counter that begins at a "
+            "constant, as in (i < 20) & (error > tolerance), or use lax.scan "
+            "or lax.fori_loop between constants, with jnp.where for steps that "
+            "are not to count");
+      if (count >= kMostIterations ||
+          c.getImporter().getNumOps() - opsBefore > kMostOps)
+        return refuse("with a condition that depends on computed values, and "
+                      "which may hold for more than " +
+                      Twine(count) +
+                      " iterations, where loops are unrolled; bound it by a "
+                      "smaller number, as in (i < 20) & (error > tolerance) "
+                      "or lax.fori_loop(0, jnp.minimum(n, 20), ...)");
+    }
+    before = std::move(*done);
+  }
+}
+
+static Values convertWhile(Conversion &c) {
+  return LoopWalk(c).run().value_or(Values(c.getSource()->getNumResults()));
+}
+
+std::vector<Converter> weft::stablehlo::loopConverters() {
+  // A value that could not be made may be none that the others depend on.
+  constexpr bool takesNull = true;
+  return {{"stablehlo.while", convertWhile, {}, takesNull}};
+}
