@@ -7,6 +7,7 @@
 
 #include "Attributes.h"
 #include "Converters.h"
+#include "Importer.h"
 #include "Reducer.h"
 #include "Windows.h"
 
@@ -347,24 +348,70 @@ static std::optional<RunningWindow> matchRunningWindow(Conversion &c,
   return found;
 }
 
+/// Each element and the one at a distance before it (after it), which is `init`
+/// where there is none.
+static Value shiftRunning(Conversion &c, Value x, Value init, int64_t distance,
+                          RunningWindow window) {
+  Shape shape(typeOf(x).getShape());
+  Shape starts(shape.size(), 0), limits = shape, edge = shape;
+  edge[window.dim] = distance;
+  (window.isReversed ? starts[window.dim] = distance
+                     : limits[window.dim] = shape[window.dim] - distance);
+  Value rest = c.slice(x, starts, limits);
+  Value neutral = c.broadcastScalar(init, edge);
+  return window.isReversed ? c.concat({rest, neutral}, window.dim)
+                           : c.concat({neutral, rest}, window.dim);
+}
+
 /// Combines each element with all before it (after it): at a distance of 1, 2,
 /// 4, ..., which takes as many steps as the size has bits.
+static Value combineSteps(Conversion &c, Reducer reducer, Value x, Value init,
+                          RunningWindow window) {
+  int64_t size = typeOf(x).getDimSize(window.dim);
+  for (int64_t distance = 1; x && distance < size; distance *= 2)
+    x = combine(c, reducer, x, shiftRunning(c, x, init, distance, window));
+  return x;
+}
+
+/// The same in blocks, as many as the dimension may have shards: the steps
+/// within a block stay on a device, and devices exchange what their blocks
+/// combine to, one element each.
+///
+///   [1, 1, 1 | 1, 1, 1]   within blocks [1, 2, 3 | 1, 2, 3]
+///   of blocks [3 | 3], before each of them [0 | 3]
+///   together [1, 2, 3 | 4, 5, 6]
 static Value combineRunning(Conversion &c, Reducer reducer, Value x, Value init,
                             RunningWindow window) {
   Shape shape(typeOf(x).getShape());
-  int64_t size = shape.empty() ? 1 : shape[window.dim];
-  for (int64_t distance = 1; x && distance < size; distance *= 2) {
-    Shape starts(shape.size(), 0), limits = shape, edge = shape;
-    edge[window.dim] = distance;
-    (window.isReversed ? starts[window.dim] = distance
-                       : limits[window.dim] = size - distance);
-    Value rest = c.slice(x, starts, limits);
-    Value neutral = c.broadcastScalar(init, edge);
-    Value shifted = window.isReversed ? c.concat({rest, neutral}, window.dim)
-                                      : c.concat({neutral, rest}, window.dim);
-    x = combine(c, reducer, x, shifted);
-  }
-  return x;
+  if (shape.empty())
+    return x;
+  int64_t size = shape[window.dim];
+  int64_t blocks = c.getImporter().getMeshes().countShards(size);
+  if (blocks == 1 || blocks == size)
+    return combineSteps(c, reducer, x, init, window);
+  Shape split = shape;
+  split[window.dim] = blocks;
+  split.insert(split.begin() + window.dim + 1, size / blocks);
+  RunningWindow within{window.dim + 1, window.isReversed};
+  Value blockwise = combineSteps(c, reducer, c.reshape(x, split), init, within);
+  if (!blockwise)
+    return {};
+  Shape starts(split.size(), 0), limits = split, totalShape = shape;
+  starts[within.dim] = window.isReversed ? 0 : size / blocks - 1;
+  limits[within.dim] = starts[within.dim] + 1;
+  totalShape[window.dim] = blocks;
+  Value totals = c.reshape(c.slice(blockwise, starts, limits), totalShape);
+  Value before = shiftRunning(c, combineSteps(c, reducer, totals, init, window),
+                              init, 1, window);
+  if (!before)
+    return {};
+  Shape dims;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(split.size()); ++dim)
+    if (dim != within.dim)
+      dims.push_back(dim);
+  Value combined =
+      combine(c, reducer, c.broadcast(before, split, dims), blockwise);
+  return c.reshape(combined, shape);
 }
 
 static Value convertReduceWindow(Conversion &c) {

@@ -11,6 +11,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace weft;
 using namespace weft::stablehlo;
@@ -139,6 +141,20 @@ std::string Meshes::describe(ShardingAttr sharding) {
   sharding::Mesh mesh = meshOp.getMesh().toMesh();
   FailureOr<sharding::Sharding> read = sharding.toSharding(mesh);
   return succeeded(read) ? sharding::print(mesh, *read) : "another sharding";
+}
+
+int64_t Meshes::countShards(int64_t size) const {
+  const ShardyMesh *mesh = chosen ? &*chosen : nullptr;
+  for (const Declaration &declaration : declarations)
+    if (!mesh && !isTrivial(declaration.mesh))
+      mesh = &declaration.mesh;
+  std::set<int64_t> counts = {1};
+  if (mesh)
+    for (MeshAxisAttr axis : mesh->axes)
+      for (int64_t count : std::vector<int64_t>(counts.begin(), counts.end()))
+        if (size % (count * axis.getSize()) == 0)
+          counts.insert(count * axis.getSize());
+  return *counts.rbegin();
 }
 
 void Meshes::finish() {

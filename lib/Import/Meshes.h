@@ -39,6 +39,11 @@ public:
   /// `[{"data"}, {}]`, for messages.
   std::string describe(ShardingAttr sharding);
 
+  /// The number of the most shards that a dimension of this size is split into
+  /// evenly, over axes of the mesh: that of the shardings so far, or else of
+  /// the first declaration.
+  int64_t countShards(int64_t size) const;
+
   /// Makes the mesh of the first declaration if no sharding has named one.
   void finish();
 
