@@ -9,6 +9,8 @@
 #include "Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <algorithm>
 
@@ -56,14 +58,79 @@ static Bound findLargest(Value value, unsigned depth) {
   return std::nullopt;
 }
 
-bool weft::stablehlo::isNeverTrue(Value condition) {
-  if (auto both = condition.getDefiningOp<arith::AndIOp>())
-    return isNeverTrue(both.getLhs()) || isNeverTrue(both.getRhs());
-  // `counter < n`: folding puts the constant second.
-  auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::sgt)
+/// Whether `counter < n`, which folding writes as `n > counter`, cannot hold.
+static bool isBeyond(arith::CmpIOp compare) {
+  if (compare.getPredicate() != arith::CmpIPredicate::sgt)
     return false;
   Bound largest = findLargest(compare.getLhs(), kDepth);
   Bound counter = getSplatInteger(compare.getRhs());
   return counter && largest && *largest <= *counter;
+}
+
+namespace {
+/// A condition as a function of other values, which it is computed of by
+/// logical ops.
+class TruthTable {
+public:
+  /// Whether it is false for all values of up to kMostInputs others.
+  bool isFalse(Value condition);
+
+private:
+  bool evaluate(Value value, bool isFinding);
+
+  static constexpr unsigned kMostInputs = 10;
+  llvm::MapVector<Value, bool> inputs;
+  llvm::DenseMap<Value, bool> known;
+};
+} // namespace
+
+/// The value for what is set of the inputs; they are found on the way the first
+/// time.
+bool TruthTable::evaluate(Value value, bool isFinding) {
+  if (auto constant = getSplatInteger(value))
+    return *constant != 0;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Operation *op = value.getDefiningOp();
+  auto of = [&](unsigned operand) {
+    return evaluate(op->getOperand(operand), isFinding);
+  };
+  bool result = false;
+  if (isa_and_present<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
+    bool x = of(0), y = of(1);
+    result = isa<arith::AndIOp>(op)  ? x && y
+             : isa<arith::OrIOp>(op) ? x || y
+                                     : x != y;
+  } else if (isa_and_present<arith::SelectOp>(op)) {
+    bool by = of(0), x = of(1), y = of(2);
+    result = by ? x : y;
+  } else if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+             !compare || !isBeyond(compare)) {
+    if (isFinding)
+      inputs.insert({value, false});
+    result = inputs.lookup(value);
+  }
+  known[value] = result;
+  return result;
+}
+
+bool TruthTable::isFalse(Value condition) {
+  if (evaluate(condition, /*isFinding=*/true) || inputs.size() > kMostInputs)
+    return false;
+  for (uint64_t setting = 1; setting < uint64_t(1) << inputs.size();
+       ++setting) {
+    for (auto [index, input] : llvm::enumerate(inputs))
+      input.second = (setting >> index) & 1;
+    known.clear();
+    if (evaluate(condition, /*isFinding=*/false))
+      return false;
+  }
+  return true;
+}
+
+bool weft::stablehlo::isNeverTrue(Value condition) {
+  auto type = dyn_cast<RankedTensorType>(condition.getType());
+  bool isScalar =
+      type && type.getRank() == 0 && type.getElementType().isInteger(1);
+  return isScalar && TruthTable().isFalse(condition);
 }

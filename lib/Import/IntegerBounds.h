@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What ends `lax.fori_loop(0, jnp.minimum(n, 6), ...)`: a counter that is 6 is
-// less than no number of at most 6.
+// less than no number of at most 6. And what ends a loop that goes on until it
+// is done or has failed, where in the last iteration it has failed if it is not
+// done.
 //
 //===----------------------------------------------------------------------===//
 

@@ -100,14 +100,22 @@ Value MaskedIterations::choose(Value condition, Value made, unsigned index) {
   return c.make<arith::SelectOp>(by, made, keep);
 }
 
-/// Hands on constants as they are, and of other values those that are chosen.
+/// Whether it is true or false that an iteration has made, which may say that
+/// the loop ends.
+static bool isFlag(Value value) {
+  RankedTensorType type = typeOf(value);
+  return type && type.getRank() == 0 && type.getElementType().isInteger(1);
+}
+
+/// Hands on constants and flags as they are, and of other values those that are
+/// chosen: numbers that an iteration makes when none is due may be none.
 bool MaskedIterations::finish(const Values &made, const Values &chosen) {
   bool counts = false;
   for (unsigned i = 0; i < made.size(); ++i) {
     Attribute constant = constantOf(made[i]);
     Attribute before = constantOf(givenValues[i]);
     counts |= constant && before && constant != before;
-    givenValues[i] = constant ? made[i] : chosen[i];
+    givenValues[i] = constant || isFlag(made[i]) ? made[i] : chosen[i];
   }
   kept = chosen;
   return counts;

@@ -142,3 +142,33 @@ func.func @computed_bound(%n: tensor<i32>, %p: tensor<i1>, %x: tensor<f32>) -> (
   }) : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)
   return %r#1, %r#0 : tensor<f32>, tensor<i32>
 }
+
+// The loop ends when it is done or has failed: in the second iteration it has
+// failed if it is not done.
+
+// CHECK-LABEL: func.func @done_or_failed
+func.func @done_or_failed(%x: tensor<f32>, %limit: tensor<f32>) -> tensor<f32> {
+  // CHECK-COUNT-2: math.sin
+  // CHECK-NOT: math.sin
+  // CHECK: return
+  %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+  %false = "stablehlo.constant"() <{value = dense<false> : tensor<i1>}> : () -> tensor<i1>
+  %r:4 = "stablehlo.while"(%zero, %x, %false, %false) ({
+  ^bb0(%i: tensor<i32>, %v: tensor<f32>, %done: tensor<i1>, %failed: tensor<i1>):
+    %either = "stablehlo.or"(%done, %failed) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    %more = "stablehlo.not"(%either) : (tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%more) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%i: tensor<i32>, %v: tensor<f32>, %done: tensor<i1>, %failed: tensor<i1>):
+    %one = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+    %two = "stablehlo.constant"() <{value = dense<2> : tensor<i32>}> : () -> tensor<i32>
+    %i2 = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %v2 = "stablehlo.sine"(%v) : (tensor<f32>) -> tensor<f32>
+    %done2 = "stablehlo.compare"(%v2, %limit) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %last = "stablehlo.compare"(%i2, %two) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %not = "stablehlo.not"(%done2) : (tensor<i1>) -> tensor<i1>
+    %failed2 = "stablehlo.and"(%last, %not) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+    "stablehlo.return"(%i2, %v2, %done2, %failed2) : (tensor<i32>, tensor<f32>, tensor<i1>, tensor<i1>) -> ()
+  }) : (tensor<i32>, tensor<f32>, tensor<i1>, tensor<i1>) -> (tensor<i32>, tensor<f32>, tensor<i1>, tensor<i1>)
+  return %r#1 : tensor<f32>
+}
