@@ -226,7 +226,7 @@ CALLS = {
         ("f(x[None], (0,))", "squeeze"),
         ("f(x, (2, 1))", "tile"),
         ("f(x, (1, 0))", "transpose"),
-        ("f(lambda a: a.sum() < 100, lambda a: a * 2, x)", "while_loop"),
+        ("f(lambda s: (s[0] < 9) & (s[1].sum() < 100), lambda s: (s[0] + 1, s[1] * 2), (0, x))", "while_loop"),
         ("f(x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec('x')))", "with_sharding_constraint"),
         ("shard(lambda a: f(a, 'x'))", "pmax pmean pmin psum all_gather"),
         ("shard(lambda a: f(a, 'x', scatter_dimension=1, tiled=True))", "psum_scatter"),
