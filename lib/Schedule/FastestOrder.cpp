@@ -345,8 +345,15 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                         {1, 1}})
     candidates.addOverlapping(options);
   candidates.addReserved();
-  return candidates.takeFastest(
-      double(ofProgram) + growth * double(ofProgram + beside), double(spared));
+  const double most = double(ofProgram) + growth * double(ofProgram + beside);
+  std::vector<Action> fastest = candidates.takeFastest(most, double(spared));
+  const OrderCost cost = costOf(steps, fastest);
+  std::vector<Action> shifted = shiftedOrder(steps, fastest);
+  const OrderCost after = costOf(steps, shifted);
+  return double(after.picoseconds) * sameTime < double(cost.picoseconds) &&
+                 double(after.bytes) <= std::max(most, double(cost.bytes))
+             ? shifted
+             : fastest;
 }
 
 } // namespace weft

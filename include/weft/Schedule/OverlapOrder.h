@@ -142,6 +142,11 @@ std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
 std::vector<Action> reservedOrder(llvm::ArrayRef<Step> steps,
                                   llvm::ArrayRef<int64_t> priorities);
 
+/// An order that takes no longer than another one: where that waits, steps are
+/// moved past others. It may hold more.
+std::vector<Action> shiftedOrder(llvm::ArrayRef<Step> steps,
+                                 llvm::ArrayRef<Action> actions);
+
 /// The order of the program, each collective followed by its wait.
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps);
 

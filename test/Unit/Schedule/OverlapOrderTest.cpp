@@ -226,6 +226,12 @@ TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
     std::vector<int64_t> positions(steps.size());
     std::iota(positions.rbegin(), positions.rend(), 0);
     ASSERT_THAT(checkOrder(steps, reservedOrder(steps, positions)), IsEmpty());
+    const std::vector<Action> listed = overlapOrder(steps, positions),
+                              shifted = shiftedOrder(steps, listed);
+    ASSERT_THAT(checkOrder(steps, shifted), IsEmpty());
+    ASSERT_EQ(shifted, shiftedOrder(steps, listed));
+    ASSERT_LE(costOf(steps, shifted).picoseconds,
+              costOf(steps, listed).picoseconds);
     ASSERT_EQ(inProgramOrder(steps, options), actions);
   }
 }
@@ -245,6 +251,17 @@ TEST(ReservedOrder, LinksAreLeftForWhatWillBeReady) {
                              compute({3}, 20), compute({1, 4})};
   EXPECT_EQ(costOf(steps, inProgramOrder(steps)).picoseconds, 34);
   EXPECT_EQ(costOf(steps, fastestOrder(steps, 1)).picoseconds, 26);
+}
+
+TEST(ShiftedOrder, MovesWhatIsInTheWay) {
+  // The gather that could start at once is sent before what is needed soon.
+  std::vector<Step> steps = {compute({}, 0),   collective(0, 10),
+                             compute({0}, 2),  collective(2, 3),
+                             compute({3}, 20), compute({1, 4})};
+  const std::vector<Action> shifted =
+      shiftedOrder(steps, inProgramOrder(steps));
+  EXPECT_THAT(checkOrder(steps, shifted), IsEmpty());
+  EXPECT_EQ(costOf(steps, shifted).picoseconds, 26);
 }
 
 TEST(OrderCost, WhatIsAliveAtOnce) {

@@ -1,0 +1,305 @@
+//===- ShiftedOrder.cpp - An order with fewer waits -----------------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// List scheduling never leaves links idle, so what is sent may be in the way of
+// what is ready a moment later, and it decides about one step at a time. Where
+// a rank waits, a few steps are moved past others, again and again, as long as
+// the end comes no later (hill climbing over neighbouring orders). What follows
+// a move can only be as late as what the move leaves: once nothing of that is
+// later than before, the rest need not be looked at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "weft/Schedule/OverlapOrder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace weft;
+
+/// How far steps are moved.
+static constexpr size_t reach = 48;
+
+namespace {
+
+/// What an order leaves at a place: when computing goes on, and links are free.
+struct Front {
+  int64_t now = 0;
+  llvm::SmallVector<int64_t, 4> links;
+
+  int64_t free(size_t link) const { return std::max(links[link], now); }
+  bool isNoLater(const Front &other) const {
+    for (size_t link = 0; link < links.size(); ++link)
+      if (free(link) > other.free(link))
+        return false;
+    return now <= other.now;
+  }
+};
+
+static int64_t lastEnd(const Front &front) {
+  int64_t last = front.now;
+  for (int64_t link : front.links)
+    last = std::max(last, link);
+  return last;
+}
+
+class Shifter {
+public:
+  Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
+
+  void run(size_t tries);
+  std::vector<Action> actions() const;
+
+private:
+  using Sequence = llvm::SmallVector<int32_t, 128>;
+
+  /// Does a step at a front, with the ends of others; returns the collective
+  /// that is waited for, or -1.
+  int32_t pass(Front &front, int32_t index, llvm::ArrayRef<int64_t> ends,
+               int64_t &end) const;
+  void passFrom(size_t place, size_t until);
+  void findStalls();
+
+  void move(size_t place);
+  /// A range with what its last step needs of it in front of all else; and with
+  /// its first step, and what needs that, behind all else.
+  Sequence lastToFront(size_t first, size_t last) const;
+  Sequence firstToBack(size_t first, size_t last) const;
+  void tryRange(size_t first, const Sequence &moved);
+  bool freesOperand(int32_t collective) const;
+
+  /// The same numbers in every run, on every machine.
+  size_t draw(size_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return size_t(state >> 33) % below;
+  }
+
+  llvm::ArrayRef<Step> steps;
+  std::vector<int32_t> order, linkOf, userCount;
+  std::vector<size_t> placeOf;
+  /// Before each place, and behind the last one.
+  std::vector<Front> fronts;
+  /// Of steps; and as a move would have them.
+  std::vector<int64_t> ends, movedEnds;
+  /// By place, the collective that is waited for, or -1.
+  std::vector<int32_t> awaited;
+  std::vector<size_t> stalls;
+  uint64_t state = 1;
+};
+
+} // namespace
+
+Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
+    : steps(steps), linkOf(steps.size()), userCount(steps.size()),
+      placeOf(steps.size()), fronts(steps.size() + 1), ends(steps.size()),
+      awaited(steps.size(), -1) {
+  for (const Action &action : actions)
+    if (!action.isWait) {
+      placeOf[action.step] = order.size();
+      order.push_back(action.step);
+    }
+  std::map<int32_t, int32_t> links;
+  for (auto [index, step] : llvm::enumerate(steps)) {
+    if (step.isCollective)
+      linkOf[index] =
+          links.try_emplace(step.link, int32_t(links.size())).first->second;
+    for (int32_t operand : step.operands)
+      ++userCount[operand];
+  }
+  fronts[0].links.assign(links.size(), 0);
+  passFrom(0, order.size());
+  movedEnds = ends;
+  findStalls();
+}
+
+int32_t Shifter::pass(Front &front, int32_t index, llvm::ArrayRef<int64_t> ends,
+                      int64_t &end) const {
+  const Step &step = steps[index];
+  int32_t awaited = -1;
+  for (int32_t operand : step.operands)
+    if (steps[operand].isCollective && ends[operand] > front.now) {
+      front.now = ends[operand];
+      awaited = operand;
+    }
+  if (step.isCollective) {
+    int64_t &link = front.links[linkOf[index]];
+    end = link = std::max(link, front.now) + step.picoseconds;
+  } else {
+    end = front.now += step.picoseconds;
+  }
+  return awaited;
+}
+
+void Shifter::passFrom(size_t place, size_t until) {
+  for (; place < until; ++place) {
+    Front front = fronts[place];
+    awaited[place] = pass(front, order[place], ends, ends[order[place]]);
+    fronts[place + 1] = std::move(front);
+  }
+}
+
+void Shifter::findStalls() {
+  stalls.clear();
+  for (size_t place = 0; place < order.size(); ++place)
+    if (awaited[place] >= 0)
+      stalls.push_back(place);
+}
+
+Shifter::Sequence Shifter::lastToFront(size_t first, size_t last) const {
+  llvm::SmallVector<bool, 128> isNeeded(last - first);
+  isNeeded.back() = true;
+  for (size_t place = last; place-- > first;)
+    if (isNeeded[place - first])
+      for (int32_t operand : steps[order[place]].operands)
+        if (placeOf[operand] >= first)
+          isNeeded[placeOf[operand] - first] = true;
+  Sequence moved;
+  for (bool front : {true, false})
+    for (size_t place = first; place < last; ++place)
+      if (isNeeded[place - first] == front)
+        moved.push_back(order[place]);
+  return moved;
+}
+
+Shifter::Sequence Shifter::firstToBack(size_t first, size_t last) const {
+  llvm::SmallVector<bool, 128> follows(last - first);
+  follows.front() = true;
+  for (size_t place = first + 1; place < last; ++place)
+    follows[place - first] =
+        llvm::any_of(steps[order[place]].operands, [&](int32_t operand) {
+          return placeOf[operand] >= first && placeOf[operand] < place &&
+                 follows[placeOf[operand] - first];
+        });
+  Sequence moved;
+  for (bool back : {false, true})
+    for (size_t place = first; place < last; ++place)
+      if (follows[place - first] == back)
+        moved.push_back(order[place]);
+  return moved;
+}
+
+/// Keeps the range if nothing behind it, or not the end, is later for it.
+void Shifter::tryRange(size_t first, const Sequence &moved) {
+  Front front = fronts[first];
+  const size_t last = first + moved.size();
+  size_t place = first;
+  // Collectives that end at another time, until nobody can wait for them.
+  llvm::SmallVector<int32_t, 16> later, earlier;
+  bool isGood = false, isSame = false, isDecided = false;
+  // What is later at first may end no later: seldom, as it takes a look at all.
+  const bool isPatient = draw(std::max<size_t>(4, order.size() / 500)) == 0;
+  for (; place < order.size() && !isDecided; ++place) {
+    const int32_t index = place < last ? moved[place - first] : order[place];
+    pass(front, index, movedEnds, movedEnds[index]);
+    if (steps[index].isCollective && movedEnds[index] != ends[index])
+      (movedEnds[index] > ends[index] ? later : earlier).push_back(index);
+    if (place + 1 < last)
+      continue;
+    const Front &before = fronts[place + 1];
+    llvm::erase_if(later,
+                   [&](int32_t each) { return movedEnds[each] <= front.now; });
+    llvm::erase_if(earlier,
+                   [&](int32_t each) { return ends[each] <= before.now; });
+    const bool isNoLater = later.empty() && front.isNoLater(before),
+               isNoEarlier = earlier.empty() && before.isNoLater(front);
+    isDecided = isNoLater || (isNoEarlier && !isPatient);
+    isGood = isNoLater;
+    isSame = isNoLater && isNoEarlier;
+  }
+  if (!isDecided)
+    isGood = lastEnd(front) <= lastEnd(fronts.back());
+  const size_t until = isGood && !isSame ? order.size() : place;
+  if (isGood) {
+    for (size_t at = first; at < last; ++at) {
+      order[at] = moved[at - first];
+      placeOf[order[at]] = at;
+    }
+    passFrom(first, until);
+  }
+  for (size_t at = first; at < until; ++at)
+    movedEnds[order[at]] = ends[order[at]];
+  if (isGood && !isSame)
+    findStalls();
+}
+
+/// Around a wait that the step at a place begins with.
+void Shifter::move(size_t place) {
+  const int32_t collective = awaited[place];
+  const size_t at = placeOf[collective];
+  const size_t distance = 1 + draw(reach);
+  switch (draw(3)) {
+  case 0: { // It starts earlier.
+    const size_t first = at - std::min(at, distance);
+    return tryRange(first, lastToFront(first, at + 1));
+  }
+  case 1: { // What is before it on its links starts later.
+    for (size_t other = at; other-- > 0 && at - other <= 2 * reach;)
+      if (steps[order[other]].isCollective &&
+          linkOf[order[other]] == linkOf[collective])
+        return tryRange(
+            other, firstToBack(other, std::min(order.size(), at + distance)));
+    return;
+  }
+  default: { // Something else is computed meanwhile.
+    const size_t last = std::min(order.size(), place + 1 + distance);
+    return tryRange(place, lastToFront(place, last));
+  }
+  }
+}
+
+void Shifter::run(size_t tries) {
+  for (size_t i = 0; i < tries && !stalls.empty(); ++i)
+    if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
+      move(place);
+}
+
+/// Whether the operand of a collective is gone with the wait for it.
+bool Shifter::freesOperand(int32_t collective) const {
+  const Step &step = steps[collective];
+  return !step.enlarges && step.bytes > 0 &&
+         llvm::all_of(step.operands,
+                      [&](int32_t operand) { return userCount[operand] == 1; });
+}
+
+std::vector<Action> Shifter::actions() const {
+  std::vector<Action> result;
+  std::vector<int32_t> underWay;
+  auto wait = [&](auto isAwaited) {
+    for (size_t i = 0; i < underWay.size();)
+      if (isAwaited(underWay[i])) {
+        result.push_back({underWay[i], /*isWait=*/true});
+        underWay.erase(underWay.begin() + int64_t(i));
+      } else {
+        ++i;
+      }
+  };
+  for (auto [place, index] : llvm::enumerate(order)) {
+    const Step &step = steps[index];
+    wait([&, &step = step](int32_t collective) {
+      return llvm::is_contained(step.operands, collective);
+    });
+    result.push_back({index});
+    if (step.isCollective)
+      underWay.push_back(index);
+    else
+      wait([&, now = fronts[place + 1].now](int32_t collective) {
+        return ends[collective] <= now && freesOperand(collective);
+      });
+  }
+  wait([](int32_t) { return true; });
+  return result;
+}
+
+std::vector<Action> weft::shiftedOrder(llvm::ArrayRef<Step> steps,
+                                       llvm::ArrayRef<Action> actions) {
+  constexpr size_t triesOfStep = 16, mostTries = 1 << 16;
+  Shifter shifter(steps, actions);
+  shifter.run(std::min(triesOfStep * steps.size(), mostTries));
+  return shifter.actions();
+}
