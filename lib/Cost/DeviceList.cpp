@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Cost/DeviceList.h"
+#include "weft/Cost/GroupsOnDevices.h"
 
 #include "NarrowLinks.h"
 
@@ -40,7 +40,8 @@ offsetsOf(const std::vector<GroupDimension> &dimensions) {
   return offsets;
 }
 
-/// Calls `visit` with the devices of each group, in increasing order.
+/// Calls `visit` with the first position and the devices of each group, which
+/// are in increasing order.
 template <typename Visit>
 static void forEachGroup(const std::vector<GroupDimension> &dimensions,
                          DeviceList devices, Visit visit) {
@@ -57,7 +58,7 @@ static void forEachGroup(const std::vector<GroupDimension> &dimensions,
       return devices[first + offset];
     });
     std::ranges::sort(group);
-    visit(group);
+    visit(static_cast<int64_t>(first), group);
   }
 }
 
@@ -92,12 +93,14 @@ static Placement place(const Cluster &cluster,
   return placement;
 }
 
+/// From the best to the worst.
+static auto rankOf(const Placement &each) {
+  return std::tuple(each.level, each.nodes, each.neighbourOversubscription,
+                    each.pairOversubscription, -each.ranksPerNode);
+}
+
 static bool isWorse(const Placement &a, const Placement &b) {
-  const auto order = [](const Placement &each) {
-    return std::tuple(each.level, each.nodes, each.neighbourOversubscription,
-                      each.pairOversubscription);
-  };
-  return order(a) > order(b);
+  return rankOf(a) > rankOf(b);
 }
 
 Placement cost::placeGroup(const Cluster &cluster,
@@ -106,11 +109,63 @@ Placement cost::placeGroup(const Cluster &cluster,
   if (devices.empty())
     return placeGroup(cluster, std::move(dimensions));
   std::optional<Placement> worst;
-  forEachGroup(dimensions, devices, [&](const std::vector<int64_t> &group) {
-    const Placement placed = place(cluster, group);
-    if (!worst || isWorse(placed, *worst))
-      worst = placed;
-  });
+  forEachGroup(dimensions, devices,
+               [&](int64_t, const std::vector<int64_t> &group) {
+                 const Placement placed = place(cluster, group);
+                 if (!worst || isWorse(placed, *worst))
+                   worst = placed;
+               });
+  return *worst;
+}
+
+std::vector<int64_t> cost::listDevices(const Cluster &cluster,
+                                       const std::vector<MeshAxis> &mesh) {
+  std::vector<int64_t> devices = {0};
+  for (const MeshAxis &axis : mesh) {
+    const int64_t stride = groupOf(cluster, mesh, {axis.name}).front().stride;
+    std::vector<int64_t> next;
+    for (int64_t device : devices)
+      for (int64_t i = 0; i < axis.size; ++i)
+        next.push_back(device + i * stride);
+    devices = std::move(next);
+  }
+  return devices;
+}
+
+GroupsOnDevices::GroupsOnDevices(const Cluster &cluster,
+                                 std::vector<GroupDimension> groupDimensions,
+                                 DeviceList devices)
+    : dimensions(std::move(groupDimensions)) {
+  std::map<decltype(rankOf(Placement())), size_t> known;
+  forEachGroup(dimensions, devices,
+               [&](int64_t first, const std::vector<int64_t> &group) {
+                 const Placement placed = place(cluster, group);
+                 const auto [number, isNew] =
+                     known.try_emplace(rankOf(placed), placements.size());
+                 if (isNew)
+                   placements.push_back(placed);
+                 numbers[first] = number->second;
+               });
+}
+
+int64_t GroupsOnDevices::firstOf(int64_t position) const {
+  int64_t first = position;
+  for (const GroupDimension &each : dimensions)
+    first -= position / each.stride % each.size * each.stride;
+  return first;
+}
+
+size_t GroupsOnDevices::numberAt(int64_t position) const {
+  return numbers.at(firstOf(position));
+}
+
+const Placement &
+GroupsOnDevices::worstOf(std::span<const int64_t> positions) const {
+  const Placement *worst = nullptr;
+  for (int64_t position : positions)
+    if (const Placement &placed = placement(numberAt(position));
+        !worst || isWorse(placed, *worst))
+      worst = &placed;
   return *worst;
 }
 

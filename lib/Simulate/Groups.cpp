@@ -7,8 +7,12 @@
 
 #include "Groups.h"
 
+#include "weft/Cost/GroupsOnDevices.h"
+
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 using namespace weft;
 using namespace weft::simulate;
@@ -44,15 +48,20 @@ simulate::devicesOf(const plan::Plan &plan,
 
 Groups::Groups(const plan::Plan &plan, const cost::Cluster &cluster,
                const std::vector<cost::MeshAxis> &mesh,
-               const std::vector<int64_t> &devices)
-    : cluster(cluster), mesh(mesh), devices(devices) {
+               const std::vector<int64_t> &devices, std::optional<int64_t> rank)
+    : cluster(cluster), mesh(mesh), devices(devices), rank(rank) {
+  if (plan.pipeline()) {
+    const std::string &axis = mesh[plan.pipeline()->axis()].name;
+    pipelineAxis = axis;
+    roles = wholeAxis(axis);
+  }
   for (const plan::AxisList *group : *plan.groups()) {
     // In the order of the mesh, whatever that of the ranks is.
     std::set<uint32_t> axes;
-    std::vector<cost::GroupDimension> dimensions;
+    std::vector<cost::GroupDimension> &own = dimensions.emplace_back();
     for (const plan::AxisRef *ref : *group->axes()) {
       axes.insert(ref->axis());
-      dimensions.push_back(dimensionOf(plan, *ref));
+      own.push_back(dimensionOf(plan, *ref));
     }
     std::string name;
     bool blocks = false;
@@ -63,13 +72,12 @@ Groups::Groups(const plan::Plan &plan, const cost::Cluster &cluster,
     }
     blocking.push_back(blocks);
     numbers.push_back(numberOf(name));
-    placements.push_back(cost::placeGroup(cluster, dimensions, devices));
+    placements.push_back(rank ? cost::GroupsOnDevices(cluster, own, devices)
+                                    .worstOf(columnOf(*rank))
+                              : cost::placeGroup(cluster, own, devices));
   }
-  if (plan.pipeline()) {
-    const std::string &axis = mesh[plan.pipeline()->axis()].name;
-    pipeline = numberOf(axis);
-    roles = wholeAxis(axis);
-  }
+  if (plan.pipeline())
+    pipeline = numberOf(pipelineAxis);
 }
 
 size_t Groups::numberOf(const std::string &name) {
@@ -95,6 +103,64 @@ cost::GroupDimension Groups::dimensionOf(const plan::Plan &plan,
   return {ref.size(), whole.stride * (planned / (ref.pre_size() * ref.size()))};
 }
 
+std::vector<int64_t> Groups::columnOf(int64_t rank) const {
+  std::vector<int64_t> column(roles.size);
+  const int64_t first = rank - rank / roles.stride % roles.size * roles.stride;
+  for (int64_t role = 0; role < roles.size; ++role)
+    column[role] = first + role * roles.stride;
+  return column;
+}
+
 size_t Groups::levelBetween(uint32_t role, uint32_t other) const {
+  if (rank) {
+    const std::vector<int64_t> column = columnOf(*rank);
+    return cost::levelBetween(cluster, devices[column[role]],
+                              devices[column[other]]);
+  }
   return cost::levelBetween(cluster, roles, role, other, devices);
+}
+
+static auto orderOf(const cost::Placement &each) {
+  return std::tuple(each.level, each.nodes, -each.ranksPerNode);
+}
+
+std::vector<cost::Placement> Groups::placementsOfAxes() const {
+  std::vector<cost::Placement> worst(names.size());
+  for (size_t group = 0; group < placements.size(); ++group)
+    if (cost::Placement &most = worst[numbers[group]];
+        orderOf(placements[group]) > orderOf(most))
+      most = placements[group];
+  if (pipelineAxis.empty())
+    return worst;
+  for (uint32_t role = 1; role < roles.size; ++role)
+    worst[pipeline].level =
+        std::max(worst[pipeline].level, levelBetween(role - 1, role));
+  return worst;
+}
+
+std::vector<RankKind> Groups::rankKinds() const {
+  std::vector<cost::GroupsOnDevices> groups;
+  for (const std::vector<cost::GroupDimension> &each : dimensions)
+    groups.emplace_back(cluster, each, devices);
+  std::vector<RankKind> kinds;
+  std::map<std::vector<size_t>, size_t> known;
+  for (int64_t at = 0; at < static_cast<int64_t>(devices.size()); ++at) {
+    const std::vector<int64_t> column = columnOf(at);
+    if (column.front() != at)
+      continue;
+    std::vector<size_t> where;
+    for (size_t role = 0; role < column.size(); ++role) {
+      for (const cost::GroupsOnDevices &each : groups)
+        where.push_back(each.numberAt(column[role]));
+      for (size_t other = 0; other < role; ++other)
+        where.push_back(cost::levelBetween(cluster, devices[column[role]],
+                                           devices[column[other]]));
+    }
+    const auto [kind, isNew] =
+        known.try_emplace(std::move(where), kinds.size());
+    if (isNew)
+      kinds.push_back({at, 0});
+    ++kinds[kind->second].ranks;
+  }
+  return kinds;
 }

@@ -9,6 +9,7 @@
 
 #include "SegmentRun.h"
 
+#include "weft/Cost/GroupsOnDevices.h"
 #include "weft/runtime/CollectiveQueues.h"
 
 #include <algorithm>
@@ -294,9 +295,12 @@ void Predictor::addOverhead() {
 void Predictor::simulate() {
   cost = cost.ofRanks(result.devices());
   devices = devicesOf(plan, result.mesh);
-  groups.emplace(plan, cost.cluster(), result.mesh, devices);
+  if (devices.empty() && (options.looksAtDevices || options.rank))
+    devices = cost::listDevices(cost.cluster(), result.mesh);
+  groups.emplace(plan, cost.cluster(), result.mesh, devices, options.rank);
   prices.emplace(plan, cost, *groups);
   result.axes = groups->axes();
+  result.placements = groups->placementsOfAxes();
   for (uint32_t group = 0; group < plan.groups()->size(); ++group)
     result.axesOfGroup.push_back(groups->axesOf(group));
   if (entry.timeline()) {

@@ -34,6 +34,22 @@ static ordered_json toJson(const Prediction &prediction,
   return json;
 }
 
+static ordered_json toJson(const Prediction &prediction, const RankRow &row) {
+  ordered_json json = {{"rank", row.rank},
+                       {"device", row.device},
+                       {"ranks", row.ranks},
+                       {"step_seconds", toSeconds(row.step)},
+                       {"exposed_seconds", toSeconds(row.exposed)},
+                       {"groups", ordered_json::array()}};
+  for (size_t i = 0; i < row.placements.size(); ++i)
+    json["groups"].push_back(
+        {{"axes", prediction.axes[i]},
+         {"level", row.placements[i].level},
+         {"nodes", row.placements[i].nodes},
+         {"ranks_per_node", row.placements[i].ranksPerNode}});
+  return json;
+}
+
 static ordered_json memoryJson(const StepReport &report) {
   ordered_json purposes = ordered_json::object();
   for (const PurposeRecord &record : report.memory.purposes)
@@ -78,6 +94,8 @@ ordered_json toJson(const StepReport &report) {
          {"communication_seconds", toSeconds(row.communication)},
          {"exposed_seconds", toSeconds(row.exposed)},
          {"efficiency", row.efficiency}});
+  for (const RankRow &row : report.ranks)
+    json["ranks"].push_back(toJson(prediction, row));
   return json;
 }
 

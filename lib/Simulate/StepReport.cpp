@@ -56,22 +56,27 @@ StepReport makeStepReport(const StepRequest &request) {
   };
   const size_t role = request.facts.largestRole();
   StepReport report{request.machine,
-                    predicted({{}, request.records}),
+                    predicted({.records = request.records,
+                               .looksAtDevices = request.ranksPerRole > 1}),
                     request.facts.memory[role],
                     role,
                     request.samples,
                     request.tokens,
                     request.scaledAxis,
+                    {},
                     {}};
   for (int64_t size : request.scaledSizes) {
     if (!report.prediction.problems.empty())
       break;
-    Prediction scaled = predicted({{{request.scaledAxis, size}}, false});
+    Prediction scaled = predicted({.axisSizes = {{request.scaledAxis, size}}});
     if (scaled.problems.empty())
       report.scale.push_back(
           makeScaleRow(scaled, request.scaledAxis, report.prediction.step));
     report.prediction.problems = std::move(scaled.problems);
   }
+  if (request.ranksPerRole > 1 && report.prediction.problems.empty())
+    report.ranks = predictRanks(request.plan, request.entry,
+                                request.machine.cost, request.ranksPerRole);
   return report;
 }
 

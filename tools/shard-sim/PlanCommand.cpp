@@ -32,6 +32,7 @@ struct Options {
   /// AXIS:SIZE,SIZE,...
   std::string scale;
   double samples = 0, tokens = 0;
+  int64_t ranksPerRole = 1;
   bool printsJson = false;
 };
 
@@ -203,6 +204,7 @@ int runPlan(const Options &options) {
                         options.samples,
                         options.tokens};
     request.records = !options.trace.empty();
+    request.ranksPerRole = options.ranksPerRole;
     if (scale) {
       request.scaledAxis = scale->axis;
       request.scaledSizes = scale->sizes;
@@ -248,7 +250,16 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
       "axis. Assumed: a rank keeps the work, the memory traffic and the "
       "arrays that it has in the plan (of gathers and reduce-scatters the "
       "whole one, not the shard), so that only collectives along the axis, and "
-      "where the groups of other axes lie, change. Not the axis of a pipeline");
+      "where the groups of other axes lie, change. Not the axis of a pipeline. "
+      "Strong scaling compiles each size: python -m weft.sweep");
+  command
+      ->add_option("--ranks-per-role", options->ranksPerRole,
+                   "Also predict up to so many ranks of each role that lie "
+                   "differently on the machines, in a node or across nodes: "
+                   "for each kind the step as if all ranks lay so. The whole "
+                   "step has the group of each axis that lies worst")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--trace", options->trace,
                       "Write the predicted step for Perfetto or "
                       "chrome://tracing (JSON)");

@@ -210,10 +210,39 @@ static std::string printScale(const StepReport &report) {
   return text;
 }
 
+/// Where a group lies; of a pipeline, what is between its roles.
+static std::string printPlacement(const StepReport &report, size_t axes,
+                                  const cost::Placement &placement) {
+  const cost::Cluster &cluster = report.machine.cost.cluster();
+  std::string text = levelName(cluster, placement.level);
+  if (axes != report.prediction.pipelineAxes && placement.level > 0)
+    text += fmt::format(", {} nodes", placement.nodes);
+  return fmt::format("{}: {}", report.prediction.axes[axes], text);
+}
+
+static std::string printRanks(const StepReport &report) {
+  if (report.ranks.empty())
+    return "";
+  std::string text = fmt::format("ranks of a role by where their groups lie\n"
+                                 "  {:>8}  {:>8}  {:>8}  {:>11}  {:>11}  {}\n",
+                                 "rank", "device", "like it", "step time",
+                                 "exposed", "groups");
+  for (const RankRow &row : report.ranks) {
+    std::string groups;
+    for (size_t axes = 0; axes < row.placements.size(); ++axes)
+      groups += (groups.empty() ? "" : "; ") +
+                printPlacement(report, axes, row.placements[axes]);
+    text += fmt::format("  {:>8}  {:>8}  {:>8}  {:>11}  {:>11}  {}\n", row.rank,
+                        row.device, row.ranks - 1, shown(row.step),
+                        shown(row.exposed), groups);
+  }
+  return text;
+}
+
 std::string printText(const StepReport &report) {
   return printHead(report) + printSummary(report) +
          printTimes(report.prediction) + printSent(report) +
-         printMemory(report) + printScale(report);
+         printMemory(report) + printRanks(report) + printScale(report);
 }
 
 } // namespace weft::tools

@@ -21,14 +21,32 @@
 #include "weft/Simulate/TimelineRun.h"
 
 #include <map>
+#include <optional>
 
 namespace weft::simulate {
 
 struct PredictionOptions {
   /// Mesh axes that have another size than in the plan.
-  std::map<std::string, int64_t> axisSizes;
+  std::map<std::string, int64_t> axisSizes = {};
   /// For a trace.
   bool records = false;
+  /// Look at every device, also where strides say where groups lie.
+  bool looksAtDevices = false;
+  /// A position of the mesh: as if all ranks of a role lay as this one does,
+  /// for which every device is looked at.
+  std::optional<int64_t> rank = {};
+};
+
+/// Ranks of a role whose groups lie alike: a step as if all lay so.
+struct RankRow {
+  /// The first of them in the order of the mesh, its device, and how many there
+  /// are in a role.
+  int64_t rank = 0, device = 0, ranks = 0;
+  Picoseconds step = 0;
+  /// Of a rank; the mean of the roles.
+  Picoseconds exposed = 0;
+  /// By the number of axes; of a pipeline's, the level alone.
+  std::vector<cost::Placement> placements;
 };
 
 /// Of a recording, the first so many events are there.
@@ -78,6 +96,8 @@ struct Prediction {
   std::vector<size_t> axesOfGroup;
   /// Of the axis of the pipeline, if there is one.
   std::optional<size_t> pipelineAxes;
+  /// By the number of axes: where the group lies that calls are priced for.
+  std::vector<cost::Placement> placements;
   /// Of a pipeline, if recorded.
   std::vector<TransferTime> transfers;
   /// If recorded, by RunTime::recording.
@@ -100,6 +120,12 @@ struct Prediction {
   double modelUtilization() const;
   double hardwareUtilization() const;
 };
+
+/// The first `most` kinds of ranks that each role has. The whole step has a
+/// group of each axis where the worst lies.
+std::vector<RankRow> predictRanks(const plan::Plan &plan,
+                                  const plan::Entry &entry,
+                                  const cost::CostModel &cost, int64_t most);
 
 /// Of a verified plan; the entry is none of a role.
 Prediction predict(const plan::Plan &plan, const plan::Entry &entry,

@@ -45,6 +45,8 @@ struct StepRequest {
   std::string scaledAxis = {};
   std::vector<int64_t> scaledSizes = {};
   bool records = false;
+  /// Of those that lie differently.
+  int64_t ranksPerRole = 1;
 };
 
 /// A step with another size of one mesh axis.
@@ -67,6 +69,8 @@ struct StepReport {
   double samples = 0, tokens = 0;
   std::string scaledAxis;
   std::vector<ScaleRow> scale;
+  /// If more than one rank of each role is asked for.
+  std::vector<RankRow> ranks;
 };
 
 StepReport makeStepReport(const StepRequest &request);

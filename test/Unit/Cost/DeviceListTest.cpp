@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Cost/DeviceList.h"
 #include "weft/Cost/ClusterFile.h"
+#include "weft/Cost/GroupsOnDevices.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -74,6 +74,30 @@ TEST(DeviceListTest, TheGroupThatLiesWorstCounts) {
   EXPECT_EQ(levelBetween(cluster(), {8, 1}, 0, 1, devices), 0u);
   EXPECT_EQ(levelBetween(cluster(), {8, 1}, 0, 3, devices), 1u);
   EXPECT_EQ(levelBetween(cluster(), {8, 1}, 3, 4, {}), 0u);
+}
+
+TEST(DeviceListTest, EachGroupIsWhereItLies) {
+  // On three nodes: neighbours of four in the middle of which a node ends.
+  const std::vector<int64_t> devices = {0, 1, 2,  3,  4,  5,  6,  8,
+                                        7, 9, 10, 11, 16, 17, 18, 19};
+  const GroupsOnDevices groups(cluster(), {{4, 1}}, devices);
+  EXPECT_EQ(groups.numberAt(0), groups.numberAt(3));
+  EXPECT_EQ(groups.numberAt(0), groups.numberAt(15));
+  EXPECT_EQ(groups.numberAt(4), groups.numberAt(11));
+  EXPECT_NE(groups.numberAt(0), groups.numberAt(4));
+  EXPECT_TRUE(groups.placement(groups.numberAt(1)).isInNode());
+  EXPECT_EQ(groups.placement(groups.numberAt(6)).nodes, 2);
+  EXPECT_TRUE(groups.worstOf(std::vector<int64_t>{0, 12}).isInNode());
+  EXPECT_EQ(groups.worstOf(std::vector<int64_t>{0, 4, 12}).nodes, 2);
+}
+
+TEST(DeviceListTest, DevicesThatNobodyListsLieAsStridesDo) {
+  Cluster machine = cluster();
+  machine.axisOrder = {"data"};
+  const std::vector<MeshAxis> mesh = {{"data", 2}, {"tensor", 3}};
+  EXPECT_EQ(listDevices(cluster(), mesh), inOrder(6));
+  EXPECT_EQ(listDevices(machine, mesh),
+            (std::vector<int64_t>{0, 2, 4, 1, 3, 5}));
 }
 
 TEST(DeviceListTest, SpansAreBlocksOfDevices) {

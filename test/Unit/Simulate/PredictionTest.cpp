@@ -294,6 +294,33 @@ TEST(Prediction, BytesAreThoseOfTheLevelsThatCarryThem) {
               ElementsAre(15000 - 15000 / 8, 15000 / 8, 0, 0));
 }
 
+TEST(Prediction, RanksOfARoleMayLieDifferently) {
+  // Nodes have eight devices: the second of two groups of six is on two of
+  // them, and so are all but two groups of devices that are six apart.
+  PlanBuilder builder({{"data", 2}, {"model", 6}});
+  plan::EntryT &step = builder.entry("step");
+  builder.wait(step,
+               builder.start(step, CollectiveKind::AllReduce, 1, 1 << 20));
+  const plan::Plan &plan = builder.build();
+  const plan::Entry &entry = builder.built("step");
+  const std::vector<RankRow> rows = predictRanks(plan, entry, h100(), 8);
+  std::vector<int64_t> first, ranks, nodes;
+  for (const RankRow &row : rows) {
+    first.push_back(row.rank);
+    ranks.push_back(row.ranks);
+    nodes.push_back(row.placements[1].nodes);
+  }
+  ASSERT_THAT(first, ElementsAre(0, 2, 6, 8));
+  EXPECT_THAT(ranks, ElementsAre(2, 4, 2, 4));
+  EXPECT_THAT(nodes, ElementsAre(1, 1, 2, 2));
+  EXPECT_EQ(rows[0].step, rows[1].step);
+  EXPECT_LT(rows[1].step, rows[2].step);
+  EXPECT_EQ(rows[2].step, rows[3].step);
+  EXPECT_EQ(rows[3].step,
+            predict(plan, entry, h100(), {.looksAtDevices = true}).step);
+  EXPECT_EQ(predictRanks(plan, entry, h100(), 1).size(), 1u);
+}
+
 TEST(Prediction, CommunicationIsByAxesInWhateverOrder) {
   PlanBuilder builder({{"data", 8}, {"model", 4}});
   builder.table.groups[0]->axes = {plan::AxisRef(0, 1, 8),
