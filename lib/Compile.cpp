@@ -18,6 +18,7 @@
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
 #include "weft/Schedule/ProgramStates.h"
+#include "weft/Search/ChooseKeeping.h"
 #include "weft/Search/ChooseSchedule.h"
 #include "weft/Search/ChooseStages.h"
 #include "weft/Search/LimitMemory.h"
@@ -309,6 +310,7 @@ static StringRef findEarlierOption(const CompileOptions &options, Form from,
        "batch-launches"},
       {isSchedule && pipeline.collectivePieces != defaults.collectivePieces,
        "collective-pieces"},
+      {isSchedule && pipeline.keepGathered, "keep-gathered"},
       // The report of a plan and its explanation have times.
       {to == Form::Schedule && isSchedule && !pipeline.cluster.empty(),
        "cluster"},
@@ -445,6 +447,14 @@ LogicalResult lowerModule(ModuleOp module, Form form,
     if (failed(fitting))
       return failure();
     used.pipeline = std::move(*fitting);
+  }
+  // With a limit, what is left of it.
+  if (options.memoryLimit ? used.pipeline.recomputed.empty()
+                          : used.pipeline.keepGathered) {
+    auto chosen = chooseKeeping(module, used.pipeline, options.memoryLimit);
+    if (failed(chosen))
+      return failure();
+    used.pipeline = std::move(*chosen);
   }
   return runPasses(module, used, [&](PassManager &pm) {
     buildPipeline(pm, used.pipeline, form);

@@ -191,6 +191,9 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
 //===----------------------------------------------------------------------===//
 
 void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  // Before what is in loops is cut into pieces.
+  if (options.keepGathered)
+    pm.addPass(createKeepGathered({clusterOf(options)}));
   // While matmuls have rows, and ops between them are in no kernels.
   if (options.overlapCollectives && options.collectivePieces != 1)
     pm.addPass(createSplitCollectives(

@@ -86,6 +86,9 @@ struct PipelineOptions {
   /// The pieces into which collectives beside matmuls are cut, see
   /// --weft-split-collectives; 0: as many as pay, 1: none is cut.
   int64_t collectivePieces = 0;
+  /// Gather what loops over micro-batches gather of parameters once, where that
+  /// is faster; a memory limit does so where it fits.
+  bool keepGathered = false;
   /// For a CUDA device; lowerModule (Compile.h) takes it from the target.
   bool cuda = false;
   /// Float32: also the partial sums of gradients are of this type, see

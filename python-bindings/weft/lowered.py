@@ -99,6 +99,7 @@ class Lowered:
         combine_collectives: bool = True,
         overlap_collectives: bool = True,
         collective_pieces: int = 0,
+        keep_gathered: bool = False,
         fuse_epilogues: bool = True,
         batch_launches: bool = True,
         recompute_in_kernels: bool = True,
@@ -126,6 +127,9 @@ class Lowered:
         `collective_pieces` is the number of pieces into which all-gathers, reduce-scatters and
         all-reduces are cut, so that one is sent while a matmul of another runs: as many as pay
         if it is 0, and 1 cuts none.
+        `keep_gathered` gathers parameters that rest in shards once for all micro-batches and holds
+        them whole meanwhile, where the predicted step is shorter for it; a `memory_limit` does so
+        by itself where it fits.
         `recompute_in_kernels` lets kernels recompute what would take memory at the peak, where
         the predicted step is no longer for it.
 
@@ -149,6 +153,7 @@ class Lowered:
             "combine_collectives": combine_collectives,
             "overlap_collectives": overlap_collectives,
             "collective_pieces": collective_pieces,
+            "keep_gathered": keep_gathered,
             "fuse_epilogues": fuse_epilogues,
             "batch_launches": batch_launches,
             "recompute_in_kernels": recompute_in_kernels,

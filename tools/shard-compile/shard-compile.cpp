@@ -19,6 +19,7 @@
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
+#include "weft/Schedule/KeepReport.h"
 #include "weft/Schedule/RecomputationReport.h"
 #include "weft/Schedule/SplitReport.h"
 
@@ -141,6 +142,13 @@ static cl::opt<unsigned> collectivePieces(
              "while a matmul of another runs. 0: as many as pay, 1: none is "
              "cut. Default: 0"),
     cl::value_desc("count"), cl::init(0), cl::cat(category));
+static cl::opt<bool> keepGathered(
+    "keep-gathered",
+    cl::desc("Gather parameters that rest in shards once for all micro-batches "
+             "of a loop and hold them whole meanwhile, where the predicted "
+             "step is shorter for it. Without it, so does --memory-limit where "
+             "it fits. Default: false"),
+    cl::init(false), cl::cat(category));
 static cl::opt<bool> recomputeInKernels(
     "recompute-in-kernels",
     cl::desc("Let kernels recompute what would take memory at the peak, where "
@@ -212,6 +220,7 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlap;
   options.pipeline.collectivePieces = collectivePieces;
+  options.pipeline.keepGathered = keepGathered;
   options.pipeline.recomputeInKernels = recomputeInKernels;
   options.pipeline.reduceDtype = reduceDtype;
   options.pipeline.fuseEpilogues = fuseEpilogues;
@@ -360,7 +369,8 @@ int main(int argc, char **argv) {
   // A plan that is piped on stands alone.
   llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
   out << choices << printPlanReport(report) << printChoiceReports(*module)
-      << printSplitReports(*module) << printRecomputationReports(*module);
+      << printKeepReports(*module) << printSplitReports(*module)
+      << printRecomputationReports(*module);
   if (explained == "collectives")
     out << printReasons(report);
   if (explained == "schedule") {

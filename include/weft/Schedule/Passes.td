@@ -10,6 +10,32 @@
 
 include "weft/IR/FormPass.td"
 
+def KeepGathered : FormPass<"weft-keep-gathered", "Spmd"> {
+  let summary = "Gather parameters once for all micro-batches";
+  let description = [{
+    **Needs** an SPMD program.
+
+    **Does** move all-gathers of values that are the same in every iteration of
+    a `weft.repeat` in front of it, as those of parameters that rest in shards
+    (FSDP), together with what they are computed of. What the backward pass
+    gathers again is gathered once. This sends less and holds more; and nothing
+    of the loop runs beside it. So it is done only where the cost model expects
+    the program to be faster.
+
+    **Leaves** an SPMD program, with the bits of before.
+
+    **Example** `test/Schedule/keep-gathered.mlir`.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"numKept", "kept", "All-gathers that were moved out of loops">
+  ];
+}
+
 def SplitCollectives : FormPass<"weft-split-collectives", "Spmd"> {
   let summary = "Hide collectives behind the matmuls that need or make them";
   let description = [{

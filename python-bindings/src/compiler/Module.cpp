@@ -78,14 +78,16 @@ static Outcome withModule(std::string_view text, const std::string &name,
   return outcome;
 }
 
-static CompileOptions toOptions(
-    const std::string &target, const std::string &mesh, bool optimizeShardings,
-    bool combineCollectives, bool overlapCollectives, int64_t collectivePieces,
-    const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
-    bool recomputeInKernels, const std::string &gemmPrecision,
-    const std::string &memoryLimit, const std::string &pipeline,
-    const std::string &pipelineTable, const std::string &pipelineTableName,
-    const std::string &cluster, const std::string &verified) {
+static CompileOptions
+toOptions(const std::string &target, const std::string &mesh,
+          bool optimizeShardings, bool combineCollectives,
+          bool overlapCollectives, int64_t collectivePieces, bool keepGathered,
+          const std::string &reduceDtype, bool fuseEpilogues,
+          bool batchLaunches, bool recomputeInKernels,
+          const std::string &gemmPrecision, const std::string &memoryLimit,
+          const std::string &pipeline, const std::string &pipelineTable,
+          const std::string &pipelineTableName, const std::string &cluster,
+          const std::string &verified) {
   CompileOptions options;
   if (!verified.empty())
     options.pipeline.verified = verified == "reference" ? Verified::Reference
@@ -129,6 +131,7 @@ static CompileOptions toOptions(
   options.pipeline.combineCollectives = combineCollectives;
   options.pipeline.overlapCollectives = overlapCollectives;
   options.pipeline.collectivePieces = collectivePieces;
+  options.pipeline.keepGathered = keepGathered;
   options.pipeline.reduceDtype =
       reduceDtype.empty() ? ReduceDtype::Own : ReduceDtype::Float32;
   return options;
@@ -139,12 +142,12 @@ static nb::tuple
 lower(std::string_view text, const std::string &name, const std::string &form,
       const std::string &target, const std::string &mesh,
       bool optimizeShardings, bool combineCollectives, bool overlapCollectives,
-      int64_t collectivePieces, const std::string &reduceDtype,
-      bool fuseEpilogues, bool batchLaunches, bool recomputeInKernels,
-      const std::string &gemmPrecision, const std::string &memoryLimit,
-      const std::string &pipeline, const std::string &pipelineTable,
-      const std::string &pipelineTableName, const std::string &cluster,
-      const std::string &verified, bool locations) {
+      int64_t collectivePieces, bool keepGathered,
+      const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
+      bool recomputeInKernels, const std::string &gemmPrecision,
+      const std::string &memoryLimit, const std::string &pipeline,
+      const std::string &pipelineTable, const std::string &pipelineTableName,
+      const std::string &cluster, const std::string &verified, bool locations) {
   std::optional<Form> last = symbolizeForm(form);
   if (!last || *last == Form::Plan)
     throw nb::value_error(
@@ -153,7 +156,7 @@ lower(std::string_view text, const std::string &name, const std::string &form,
             .c_str());
   CompileOptions options = toOptions(
       target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
+      collectivePieces, keepGathered, reduceDtype, fuseEpilogues, batchLaunches,
       recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
       pipelineTableName, cluster, verified);
   Outcome outcome;
@@ -182,7 +185,7 @@ static nb::tuple
 compile(std::string_view text, const std::string &name,
         const std::string &target, const std::string &mesh,
         bool optimizeShardings, bool combineCollectives,
-        bool overlapCollectives, int64_t collectivePieces,
+        bool overlapCollectives, int64_t collectivePieces, bool keepGathered,
         const std::string &reduceDtype, bool fuseEpilogues, bool batchLaunches,
         bool recomputeInKernels, const std::string &gemmPrecision,
         const std::string &memoryLimit, const std::string &pipeline,
@@ -191,7 +194,7 @@ compile(std::string_view text, const std::string &name,
         const std::map<std::string, std::string> &metadata) {
   CompileOptions options = toOptions(
       target, mesh, optimizeShardings, combineCollectives, overlapCollectives,
-      collectivePieces, reduceDtype, fuseEpilogues, batchLaunches,
+      collectivePieces, keepGathered, reduceDtype, fuseEpilogues, batchLaunches,
       recomputeInKernels, gemmPrecision, memoryLimit, pipeline, pipelineTable,
       pipelineTableName, cluster, verified);
   options.metadata = metadata;
@@ -221,8 +224,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("optimize_shardings") = true,
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
-        nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true,
+        nb::arg("keep_gathered") = false, nb::arg("reduce_dtype") = "",
+        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("recompute_in_kernels") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
@@ -234,8 +237,8 @@ NB_MODULE(_compiler, m) {
         nb::arg("optimize_shardings") = true,
         nb::arg("combine_collectives") = true,
         nb::arg("overlap_collectives") = true, nb::arg("collective_pieces") = 0,
-        nb::arg("reduce_dtype") = "", nb::arg("fuse_epilogues") = true,
-        nb::arg("batch_launches") = true,
+        nb::arg("keep_gathered") = false, nb::arg("reduce_dtype") = "",
+        nb::arg("fuse_epilogues") = true, nb::arg("batch_launches") = true,
         nb::arg("recompute_in_kernels") = true,
         nb::arg("gemm_precision") = "full", nb::arg("memory_limit") = "",
         nb::arg("pipeline") = "", nb::arg("pipeline_table") = "",
