@@ -154,7 +154,7 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinSlices());
   // Between the two, as well: what is left of slices is exchanged.
   if (options.optimizeShardings)
-    pm.addPass(createCutWeights());
+    pm.addPass(createInterleaveWeights({clusterOf(options)}));
   // From here on axes divide dimensions.
   pm.addPass(createPadDimensions());
   // Once axes divide dimensions, which padding sees to.

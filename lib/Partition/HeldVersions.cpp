@@ -7,6 +7,8 @@
 
 #include "HeldVersions.h"
 
+#include "ElementMoves.h"
+
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/IR/WeftOps.h"
@@ -55,6 +57,44 @@ Needs weft::findNeeds(func::FuncOp function, const OpChoices &choices,
         prices.intern(getResultSharding(function, use.getOperandNumber()),
                       typeOf(use.get()).getRank()));
   return needs;
+}
+
+void weft::needInShards(Needs &needs, Operation *op,
+                        const DenseSet<Operation *> &late,
+                        ReshardPrices &prices) {
+  if (!isa<SliceOp, RearrangeOp>(op))
+    return;
+  SmallVector<ElementMove, 1> moves = findMoves(op);
+  ShardingAttr attr = getSharding(op->getOperand(0));
+  if (!attr || moves.size() != 1)
+    return;
+  const int64_t dim = moves.front().dim;
+  const sharding::AxisList axes =
+      prices.get(prices.intern(attr, typeOf(op->getOperand(0)).getRank()))
+          .dims[dim]
+          .axes;
+  if (axes.empty())
+    return;
+  for (Value operand : op->getOperands()) {
+    Value root = rootOf(operand);
+    auto found = needs.find(root);
+    if (found == needs.end())
+      continue;
+    if (isa<SliceOp>(op) || !late.contains(root.getDefiningOp())) {
+      needs.erase(found);
+      continue;
+    }
+    llvm::SmallSetVector<Id, 4> inShards;
+    for (Id need : found->second.needs) {
+      sharding::Sharding split = prices.get(need);
+      if (llvm::none_of(axes, [&](const sharding::AxisRef &axis) {
+            return split.mentions(axis);
+          }))
+        split.dims[dim].axes = axes;
+      inShards.insert(prices.intern(split));
+    }
+    found->second.needs = std::move(inShards);
+  }
 }
 
 void HeldVersions::define(Value value, Id made) {

@@ -38,6 +38,13 @@ using Needs = llvm::DenseMap<mlir::Value, ValueNeeds>;
 Needs findNeeds(mlir::func::FuncOp function, const OpChoices &choices,
                 ReshardPrices &prices);
 
+/// What an op can exchange elements of along a split dimension is not needed
+/// whole there, though propagation gathers it: no need is left, but of sums of
+/// the `late` ops that are brought into another order that of other axes.
+void needInShards(Needs &needs, mlir::Operation *op,
+                  const llvm::DenseSet<mlir::Operation *> &late,
+                  ReshardPrices &prices);
+
 class HeldVersions {
 public:
   using Id = ReshardPrices::Id;

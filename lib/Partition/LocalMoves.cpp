@@ -31,25 +31,33 @@ using sharding::ElementRun;
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// An exchange that is a part of `op`. `what`: the value that is moved, in
-/// words.
+/// An exchange that is a part of `op`, of a map between what the members of the
+/// axes have. `what`: the value that is moved, in words.
 static Value createExchange(OpBuilder &builder, Operation *op, Value value,
-                            const ElementMove &move, const AxisList &axes,
-                            const MeshContext &context,
+                            int64_t dim, const ElementMap &map,
+                            const AxisList &axes, const MeshContext &context,
                             const std::string &what) {
-  ElementMap map = move.map.dividedBy(numShards(axes));
   SmallVector<int64_t> shape(typeOf(value).getShape());
-  shape[move.dim] = 0;
+  shape[dim] = 0;
   for (int64_t part : map.to)
-    shape[move.dim] += part;
-  std::string cause = what + " along dimension " + std::to_string(move.dim) +
+    shape[dim] += part;
+  std::string cause = what + " along dimension " + std::to_string(dim) +
                       ", split over " + context.mesh.print(axes);
   addReason(op->getParentOfType<ModuleOp>(),
             reasonOfSplit(op, context.mesh, axes, cause));
   return ExchangeOp::create(builder, op->getLoc(), typeOf(value).clone(shape),
-                            value, move.dim, context.axes(axes),
+                            value, dim, context.axes(axes),
                             ElementMapAttr::get(builder.getContext(), map),
                             builder.getStringAttr(cause));
+}
+
+static Value createExchange(OpBuilder &builder, Operation *op, Value value,
+                            const ElementMove &move, const AxisList &axes,
+                            const MeshContext &context,
+                            const std::string &what) {
+  return createExchange(builder, op, value, move.dim,
+                        move.map.dividedBy(numShards(axes)), axes, context,
+                        what);
 }
 
 /// The elements of a dimension from the last to the first.
@@ -265,10 +273,13 @@ struct LocalRearrange
                            exchangeSlices(builder, op, form.globalTypes.front(),
                                           move, axes, form.context));
     Value value = joinOperands(builder, op, move.dim);
-    value = axes.empty()
-                ? rearrangeWhole(builder, loc, value, move.dim, move.map)
-                : createExchange(builder, op, value, move, axes, form.context,
-                                 "elements of " + nameOf(op));
+    value =
+        axes.empty()
+            ? rearrangeWhole(builder, loc, value, move.dim, move.map)
+            : createExchange(builder, op, value, move.dim,
+                             move.map.dividedBy(numShards(axes))
+                                 .bySegments(numShards(axes)),
+                             axes, form.context, "elements of " + nameOf(op));
     return replaceResult(
         op, fillGaps(builder, loc, value, move, axes, form.context));
   }

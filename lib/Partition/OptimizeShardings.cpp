@@ -28,10 +28,6 @@ using sharding::Mesh;
 
 using Id = ReshardPrices::Id;
 
-/// Most small collectives become part of another one, so a call costs a part of
-/// its latency.
-static constexpr double latencyShare = 0.25;
-
 /// Of the time of all moves, that of latencies of all-reduces above which it is
 /// worth while to choose again, knowing which become one call.
 static constexpr double leastShareOfSums = 0.05;
@@ -81,7 +77,7 @@ struct OptimizeShardings
       return signalPassFailure();
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
                          meshOfStage(meshOp, model->cluster()), *model,
-                         latencyShare);
+                         combinedShare);
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

@@ -25,6 +25,10 @@
 
 namespace weft {
 
+/// Most small collectives become part of another one, so a call costs a part of
+/// its latency where shardings are chosen.
+inline constexpr double combinedShare = 0.25;
+
 /// The axes without those of size 1; parts of an axis that only such a one kept
 /// apart are one.
 sharding::AxisList withoutUnitAxes(const sharding::AxisList &axes);

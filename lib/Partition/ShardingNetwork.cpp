@@ -45,14 +45,6 @@ bool ShardingNetwork::contracts(Operation *op) const {
           }));
 }
 
-/// Whether elements that the slice takes can be exchanged: the dimension is
-/// split.
-static bool isAlongSplit(SliceOp slice) {
-  ShardingAttr sharding = getSharding(slice.getOperand());
-  auto move = findSlice(slice, typeOf(slice.getOperand()));
-  return sharding && move && !sharding.getDims()[move->dim].getAxes().empty();
-}
-
 const std::vector<OpStrategy> &
 StrategyTables::strategiesOf(const StrategyProblem &problem) {
   auto [entry, isNew] = known.try_emplace(problem.key());
@@ -87,9 +79,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   usualNeeds = findNeeds(function, start, prices);
   for (auto lookup : block.getOps<GatherOp>())
     usualNeeds.erase(rootOf(lookup.getOperand()));
-  for (auto slice : block.getOps<SliceOp>())
-    if (isAlongSplit(slice))
-      usualNeeds.erase(rootOf(slice.getOperand()));
+  for (Operation &op : block.without_terminator())
+    needInShards(usualNeeds, &op, late, prices);
   SmallVector<Operation *> passing;
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::ConstantOp>(op))
@@ -361,13 +352,15 @@ bool ShardingNetwork::isElementwise(Operation *op) const {
 }
 
 /// Finds the ops that are made of arguments only, element by element: casts of
-/// parameters. And those that only results are made of without a matmul:
-/// updates of parameters, the norm of all gradients, and what these are made
-/// of; but not what the last matmul makes, or what is made of that or behind
-/// it: nothing overlaps with these sums, unless they are at the start already.
+/// parameters, and their elements in another order. And those that only results
+/// are made of without a matmul: updates of parameters, the norm of all
+/// gradients, and what these are made of; but not what the last matmul makes,
+/// or what is made of that or behind it: nothing overlaps with these sums,
+/// unless they are at the start already.
 void ShardingNetwork::findEarlyAndLate(Block &block, const OpChoices &start) {
   for (Operation &op : block.without_terminator())
-    if (isElementwise(&op) && llvm::all_of(op.getOperands(), [&](Value value) {
+    if ((isElementwise(&op) || isa<RearrangeOp>(op)) &&
+        llvm::all_of(op.getOperands(), [&](Value value) {
           Operation *source = value.getDefiningOp();
           return !source || early.contains(source) ||
                  source->hasTrait<OpTrait::ConstantLike>();

@@ -114,3 +114,73 @@ int64_t ElementMap::mostSent(int64_t members) const {
   });
   return *std::max_element(sent.begin(), sent.end());
 }
+
+ElementMap ElementMap::inverse() const {
+  ElementMap map{to, from, runs};
+  for (ElementRun &run : map.runs)
+    std::swap(run.from, run.to);
+  std::sort(
+      map.runs.begin(), map.runs.end(),
+      [](const ElementRun &a, const ElementRun &b) { return a.to < b.to; });
+  return map;
+}
+
+/// As bySegments() of what is after; `map` itself if it has no such segments.
+static ElementMap byTargets(const ElementMap &map, int64_t members) {
+  const auto count = static_cast<int64_t>(map.runs.size());
+  if (map.to.size() != 1 || count % members != 0 || members == 1)
+    return map;
+  std::vector<ElementRun> runs = map.runs;
+  std::sort(
+      runs.begin(), runs.end(),
+      [](const ElementRun &a, const ElementRun &b) { return a.to < b.to; });
+  const int64_t perMember = count / members, part = map.to.front();
+  ElementMap segments{map.from, {}, {}};
+  int64_t begin = 0;
+  for (int64_t i = 0; i < perMember; ++i) {
+    const ElementRun &first = runs[i];
+    if (first.step != 1 || first.to != begin)
+      return map;
+    for (int64_t member = 1; member < members; ++member) {
+      const ElementRun &run = runs[member * perMember + i];
+      if (run.step != 1 || run.length != first.length ||
+          run.to != member * part + begin ||
+          run.from != first.from + member * first.length)
+        return map;
+    }
+    segments.to.push_back(first.length);
+    const ElementRun whole{first.from, begin * members, first.length * members};
+    begin += first.length;
+    if (ElementRun *last =
+            segments.runs.empty() ? nullptr : &segments.runs.back();
+        last && last->from + last->length == whole.from)
+      last->length += whole.length;
+    else
+      segments.runs.push_back(whole);
+  }
+  return begin == part ? segments : map;
+}
+
+ElementMap ElementMap::bySegments(int64_t members) const {
+  if (std::any_of(runs.begin(), runs.end(),
+                  [](const ElementRun &run) { return run.step != 1; }))
+    return *this;
+  return byTargets(byTargets(*this, members).inverse(), members).inverse();
+}
+
+ElementMap weft::sharding::interleave(const std::vector<int64_t> &parts,
+                                      int64_t blocks) {
+  const int64_t size = total(parts);
+  ElementMap map{{size}, {size}, {}};
+  int64_t to = 0;
+  for (int64_t block = 0; block < blocks; ++block) {
+    int64_t start = 0;
+    for (int64_t part : parts) {
+      const int64_t length = part / blocks;
+      map.runs.push_back({start + block * length, to, length});
+      to += length;
+      start += part;
+    }
+  }
+  return map;
+}

@@ -96,6 +96,45 @@ def test_bytes_of_a_fused_projection(ways, thirds, rows):
     assert sum(c.total_bytes for c in exchanges) == 2 * thirds * min(rows, WIDTH) * 24 * 4
 
 
+def step_in_shards(loss, width, ways, **options):
+    """A training step of three parts of a matrix that is in two shards along its rows too."""
+    mesh = weft.Mesh((2, ways), ("f", "m"))
+    params = {"fused": numbers(512, 3 * width)} | {
+        n: numbers(width, 512, seed=i) for i, n in enumerate("qkv")}
+    specs = {"fused": P("f", "m"), "q": P("m", "f"), "k": P("m", "f"), "v": P("m", "f")}
+    arguments = params, numbers(8192, 512, seed=9)
+    function = weft.value_and_grad(loss)
+    step = weft.jit(function, mesh=mesh, in_shardings=(specs, P("f")), out_shardings=(P(), specs))
+    return step.lower(*arguments).compile(**options), weft.jit(function), arguments
+
+
+@pytest.mark.parametrize(("ways", "thirds"), [(2, 1), (4, 2)])
+def test_a_fused_projection_in_shards(ways, thirds):
+    """A shard of the weight is exchanged, and one of its gradient; both are gathered and scattered
+    as three matrices are."""
+    width = 64 * ways
+    step, alone, arguments = step_in_shards(fused_loss((width,) * 3), width, ways)
+
+    def three_losses(params, x):
+        fused = params["fused"]
+        out = sum(f(x @ fused[i]) @ params[n]
+                  for i, (f, n) in enumerate(zip((wnp.tanh, wnp.tanh, lambda v: v), "qkv", strict=True)))
+        return wnp.sum(out * out) / ROWS
+
+    params, x = arguments
+    three = params | {"fused": [numbers(512, width, seed=i) for i in range(3)]}
+    specs = {"fused": [P("f", "m")] * 3} | {n: P("m", "f") for n in "qkv"}
+    apart = weft.jit(weft.value_and_grad(three_losses), mesh=weft.Mesh((2, ways), ("f", "m")),
+                     in_shardings=(specs, P("f")), out_shardings=(P(), specs)).lower(three, x).compile()
+
+    def sent(plan, exchanges):
+        return sum(c.total_bytes for c in plan.collectives() if (c.kind == "exchange") == exchanges)
+
+    assert sent(step, exchanges=False) == sent(apart, exchanges=False)
+    assert sent(step, exchanges=True) == 2 * thirds * 256 * 64 * 4
+    close(step(*arguments), alone(*arguments), "float32")
+
+
 MOVES = {
     "pad": lambda x: wnp.pad(x, ((0, 0), (3, 1)), constant_values=2.0),
     "pad at the end": lambda x: wnp.pad(x, ((1, 0), (0, 7))),

@@ -27,25 +27,32 @@ def JoinSlices : FormPass<"weft-join-slices", "Graph"> {
   let dependentDialects = ["::weft::WeftDialect"];
 }
 
-def CutWeights : FormPass<"weft-cut-weights", "Graph"> {
-  let summary = "Cut a weight instead of what is computed of it";
+def InterleaveWeights : FormPass<"weft-interleave-weights", "Graph"> {
+  let summary = "Order the columns of a weight so that slices are local";
   let description = [{
     **Needs** a sharded graph.
 
-    **Does** make of a matmul whose result is only cut into slices, along a
-    dimension that an axis splits, a matmul by each slice of the weight; sums
-    with what is as long as a row, such as a bias, are cut with it. Of matmuls and
-    sums of what a `weft.concat` puts together along such a dimension, those of
-    each operand: what they make is added up, or put together. So rows of the
-    weight are exchanged instead of rows of the batch. It is done where these are
-    fewer bytes, forward and backward each for themselves, and not of a weight
-    that is split along another dimension too.
+    **Does** give the columns of a weight another order where all that is made of
+    the matmul are slices along them, and an axis splits them: a block of each
+    slice, then the next block of each, as many as there are shards. A device
+    then makes its block of every slice itself. What is as long as a row and is
+    added to the matmul, such as a bias, is ordered alike; so is what a
+    `weft.concat` puts together along such a dimension for matmuls and sums,
+    whose results are brought back to the order of the program. Rows of the
+    weight are exchanged (`weft.rearrange`) instead of rows of the batch, in the
+    shards in which the weight is held, outside of the loop over micro-batches.
+    It is done where the exchange takes less time, forward and backward each for
+    themselves.
 
     **Leaves** a sharded graph.
 
-    **Example** `test/Partition/cut-weights.mlir`.
+    **Example** `test/Partition/interleave-weights.mlir`.
   }];
-  let dependentDialects = ["::weft::WeftDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
+  let dependentDialects = ["::weft::WeftDialect"];
 }
 
 def PadDimensions : FormPass<"weft-pad-dimensions", "Graph"> {

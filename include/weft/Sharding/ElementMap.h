@@ -65,7 +65,23 @@ struct ElementMap {
                     const std::function<void(const Piece &)> &visit) const;
   /// The most elements that a member sends to others.
   int64_t mostSent(int64_t members) const;
+
+  /// From where the elements went to where they came from. All runs have step
+  /// 1.
+  ElementMap inverse() const;
+  /// The same pieces. Where a segment is the only one of its side, and each
+  /// member has a part of each run next to that of the member before, it is a
+  /// segment for each run: the map has one size for groups of all sizes.
+  ElementMap bySegments(int64_t members) const;
 };
+
+/// The map that puts the parts of a dimension, given by their sizes, in blocks
+/// one inside the other: the first block of each part, then the second of each,
+/// and so on. Split over as many members as there are `blocks`, each has a
+/// block of every part.
+///
+/// Example: parts of 4 and 2 in 2 blocks: 0 1 4, 2 3 5.
+ElementMap interleave(const std::vector<int64_t> &parts, int64_t blocks);
 
 } // namespace weft::sharding
 

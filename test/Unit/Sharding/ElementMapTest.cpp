@@ -79,6 +79,50 @@ placesOf(const std::vector<int64_t> &parts, int64_t members) {
   return places;
 }
 
+TEST(ElementMap, InterleavesParts) {
+  ElementMap map = interleave({4, 2}, 2);
+  EXPECT_EQ(map, (ElementMap{
+                     {6}, {6}, {{0, 0, 2}, {4, 2, 1}, {2, 3, 2}, {5, 5, 1}}}));
+  EXPECT_EQ(map.check(1), "");
+  EXPECT_EQ(
+      map.inverse(),
+      (ElementMap{{6}, {6}, {{0, 0, 2}, {3, 2, 2}, {2, 4, 1}, {5, 5, 1}}}));
+  EXPECT_EQ(map.inverse().inverse(), map);
+}
+
+/// Where each element of what the members hold comes from.
+std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>>
+sourcesOf(const ElementMap &map, int64_t members) {
+  std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> sources;
+  map.forEachPiece(members, [&](const ElementMap::Piece &piece) {
+    for (int64_t i = 0; i < piece.length; ++i)
+      sources[{piece.receiver, piece.to + i}] = {piece.sender,
+                                                 piece.from + i * piece.step};
+  });
+  return sources;
+}
+
+/// As many runs for groups of all sizes.
+TEST(ElementMap, BlocksBecomeSegments) {
+  for (int64_t members : {2, 3, 4, 12}) {
+    ElementMap map = interleave({48, 24, 12}, members).dividedBy(members);
+    ElementMap segments = map.bySegments(members);
+    std::vector<int64_t> parts = {48 / members, 24 / members, 12 / members};
+    EXPECT_EQ(segments, (ElementMap{map.from, parts, {{0, 0, 84}}}));
+    EXPECT_EQ(segments.check(members), "");
+    EXPECT_EQ(sourcesOf(segments, members), sourcesOf(map, members));
+    EXPECT_EQ(segments.mostSent(members), map.mostSent(members));
+    EXPECT_EQ(map.inverse().bySegments(members), segments.inverse());
+  }
+  // Blocks of other sizes than the members' parts.
+  ElementMap small = interleave({4, 4}, 4).dividedBy(2);
+  EXPECT_EQ(sourcesOf(small.bySegments(2), 2), sourcesOf(small, 2));
+  // Steps, and a part of what a member gets.
+  for (const ElementMap &map : {ElementMap{{4}, {4}, {{7, 0, 8, -1}}},
+                                ElementMap{{4}, {4}, {{0, 0, 2}, {2, 4, 2}}}})
+    EXPECT_EQ(map.bySegments(2), map);
+}
+
 /// Random maps, against element by element.
 TEST(ElementMap, PiecesAreTheElements) {
   std::mt19937 random(7);
