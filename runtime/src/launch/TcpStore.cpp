@@ -203,7 +203,9 @@ connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
       if (store.status().code() == StatusCode::FailedPrecondition)
         return store.status().withContext(
             fmt::format("the store at {}", portsOf(meeting)));
-      reason = store.status().message();
+      // An attempt that the deadline cuts short says less than those before.
+      if (reason.empty() || !budget.isSpent())
+        reason = store.status().message();
     }
     if (budget.isSpent())
       return deadlineExceeded(fmt::format(

@@ -186,8 +186,6 @@ TEST_F(Meeting, OtherJobAtThePort) {
     auto bootstrap = Bootstrap::connect(other, 12s);
     return bootstrap.status().message();
   });
-  // Once the other job has the port.
-  std::this_thread::sleep_for(500ms);
   Process one = start(1, 2, exchange, 8s);
   EXPECT_THAT(one.finish(),
               HasSubstr("the store there is of another job (job \\\"other\\\" "
