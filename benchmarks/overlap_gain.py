@@ -39,9 +39,9 @@ class Step:
     def __init__(self, lowered, cluster, options):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", weft.CompilerWarning)  # of what is replicated
-            self.plan = lowered.compile(cluster=cluster, **options).plan
-        self.calls = sum(each.count for each in self.plan.collectives())
-        self.session, self.entry = weft.Session(self.plan), self.plan.entries[0]
+            compiled = lowered.compile(cluster=cluster, **options)
+        self.calls = sum(each.count for each in compiled.collectives())
+        self.session, self.entry = compiled.session(), compiled.entry
         generator = np.random.default_rng(0)
         for value in self.entry.inputs:
             integers = np.issubdtype(value.dtype, np.integer)
