@@ -19,6 +19,7 @@
 #include "weft/IR/ValueSharding.h"
 #include "weft/Partition/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace weft {
@@ -76,6 +77,27 @@ void Observer::add(Value value, ObservedValue facts, RankedTensorType type) {
                      microbatches.loopOf(value)});
 }
 
+/// The partial sums that were added up and then given the order in which the
+/// program has them (--weft-interleave-weights); null if it has no sums.
+static Value addedUp(RearrangeOp order) {
+  Value value = order.getOperands().front();
+  while (auto reshard = value.getDefiningOp<ReshardOp>())
+    value = reshard->getOperand(0);
+  const ShardingAttr sharding = getSharding(value);
+  return sharding && !sharding.getUnreduced().empty() ? value : Value();
+}
+
+/// These sums in the order of the program, as `order` gives it.
+static Value inOrder(RearrangeOp order, Value sums) {
+  OpBuilder builder(order);
+  IRMapping mapping;
+  mapping.map(order.getOperands().front(), sums);
+  Value ordered = builder.clone(*order, mapping)->getResult(0);
+  ordered.setType(sums.getType());
+  setSharding(ordered, getSharding(sums));
+  return ordered;
+}
+
 void Observer::visit(Operation *op) {
   llvm::SetVector<int64_t> made;
   for (Value operand : op->getOperands())
@@ -86,6 +108,22 @@ void Observer::visit(Operation *op) {
   std::optional<NumberedOp> numbered = getNumbered(op);
   op->removeAttr(kNumberedAttrName);
   if (numbered && numbered->types.size() == op->getNumResults()) {
+    if (auto order = dyn_cast<RearrangeOp>(op))
+      if (Value terms = addedUp(order)) {
+        add(inOrder(order, terms),
+            {0, numbered->number, numbered->kind, numbered->terms, nameOf(op),
+             madeOf},
+            numbered->types.front());
+        add(order.getResult(),
+            {0,
+             numbered->number,
+             ObservedKind::Moved,
+             0,
+             nameOf(op),
+             {int64_t(entries.size()) - 1}},
+            numbered->types.front());
+        return;
+      }
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       add(result,

@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <deque>
 #include <map>
 
 namespace weft {
@@ -123,7 +124,8 @@ private:
   /// The links with that share of their latencies.
   cost::CollectiveCost cost;
   double flopSeconds, byteSeconds;
-  std::vector<sharding::Sharding> shardings;
+  /// Where they are, others may be added while one is looked at.
+  std::deque<sharding::Sharding> shardings;
   std::vector<ShardingAttr> attrs;
   std::map<std::vector<int64_t>, Id> ids;
   llvm::DenseMap<ShardingAttr, Id> attrIds;

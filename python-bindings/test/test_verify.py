@@ -199,3 +199,20 @@ def test_what_a_pipeline_changes_is_named():
     assert not found and not found.wrong and "out[1]" in found.changed
     assert re.search(rf"with the pipeline: other bits of {len(found.changed)} of \d+ results, such as"
                      r"(\n  \S+: at \[[\d, ]+\] \S+, without \S+){4}$", str(found)), str(found)
+
+
+def test_gradients_that_come_back_from_another_order():
+    """Of a fused matrix in shards, whose columns are exchanged, sums of bf16 are rounded on each rank that has a part."""
+    def loss(params, x):
+        wide = x @ params["fused"]
+        parts = [wide[:, begin:begin + 128] for begin in (0, 128, 256)]
+        return sum((wnp.tanh(part) @ params[name]).astype("float32").sum() for part, name in zip(parts, "qkv"))
+
+    array = lambda *shape: weft.ShapeDtypeStruct(shape, "bfloat16")
+    specs = {"fused": P("data", "model")} | {name: P("model", "data") for name in "qkv"}
+    jitted = weft.jit(weft.value_and_grad(loss), mesh=weft.make_mesh((2, 4), ("data", "model")),
+                      in_shardings=(specs, P("data")), out_shardings=(P(), specs))
+    compiled = jitted.lower({"fused": array(128, 384)} | {name: array(128, 128) for name in "qkv"}, array(8192, 128)).compile()
+    assert "exchange" in {each.kind for each in compiled.collectives()}
+    found = weft.verify(compiled)
+    assert found, str(found)
