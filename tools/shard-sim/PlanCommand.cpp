@@ -7,6 +7,7 @@
 
 #include "Command.h"
 
+#include "CheckCount.h"
 #include "Files.h"
 #include "StepPrint.h"
 
@@ -258,7 +259,7 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
                    "differently on the machines, in a node or across nodes: "
                    "for each kind the step as if all ranks lay so. The whole "
                    "step has the group of each axis that lies worst")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(checkCount, ""))
       ->capture_default_str();
   command->add_option("--trace", options->trace,
                       "Write the predicted step for Perfetto or "

@@ -7,6 +7,7 @@
 
 #include "Command.h"
 
+#include "CheckCount.h"
 #include "Files.h"
 #include "PrintSchedule.h"
 
@@ -15,8 +16,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <charconv>
-#include <limits>
 #include <memory>
 
 using namespace weft::timeline;
@@ -33,16 +32,6 @@ struct Options {
   bool lists = false;
   std::string format = "text";
 };
-
-std::string checkCount(const std::string &text) {
-  int32_t value = 0;
-  const char *end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (stop == end && error == std::errc() && value >= 1)
-    return "";
-  return fmt::format("must be an integer from 1 to {}, got \"{}\"",
-                     std::numeric_limits<int32_t>::max(), text);
-}
 
 std::string allNames() {
   std::string names;

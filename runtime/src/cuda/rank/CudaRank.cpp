@@ -398,33 +398,6 @@ Status CudaRank::enqueue(const CudaStep &step, cudaStream_t stream) {
       step.operation);
 }
 
-/// A failed collective names its step and rank itself, and a transfer its
-/// action as well.
-Status CudaRank::located(Status status, const CudaProgram &program,
-                         const CudaStep &step, size_t at) const {
-  const auto inAction = [&](const Status &failure) {
-    return program.row ? failure.withContext(actionText(
-                             *program.row, role,
-                             program.actionAt(static_cast<uint32_t>(at))))
-                       : failure;
-  };
-  return std::visit(
-      Overloaded{
-          [&](const OneOf<DeviceTransferStep, DeviceTransferWaitStep> auto &) {
-            return status;
-          },
-          [&](const DeviceStartStep &) { return inAction(status); },
-          [&](const OneOf<OperationStep, GridStep, DeviceWaitStep,
-                          DeviceCopyStep> auto &) {
-            return inAction(status.withContext(
-                fmt::format("{} on rank {}",
-                            stepText(setup.request.plan.contents(), step.entry,
-                                     step.instruction),
-                            number())));
-          }},
-      step.operation);
-}
-
 /// What a traced step is, without its times.
 TraceEvent CudaRank::eventOf(const CudaProgram &program, const CudaStep &step,
                              size_t at) const {

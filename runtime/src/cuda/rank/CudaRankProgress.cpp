@@ -8,6 +8,7 @@
 #include "cuda/rank/CudaRank.h"
 
 #include "plan/Text.h"
+#include "weft/runtime/VisitOperation.h"
 
 namespace weft::runtime {
 
@@ -64,6 +65,33 @@ std::string CudaRank::progress(uint32_t entry) const {
   if (at >= each.program.order.steps().size())
     return "between two runs";
   return "in " + describeStep(each.program, at, /*withCause=*/false);
+}
+
+/// A failed collective names its step and rank itself, and a transfer its
+/// action as well.
+Status CudaRank::located(Status status, const CudaProgram &program,
+                         const CudaStep &step, size_t at) const {
+  const auto inAction = [&](const Status &failure) {
+    return program.row ? failure.withContext(actionText(
+                             *program.row, role,
+                             program.actionAt(static_cast<uint32_t>(at))))
+                       : failure;
+  };
+  return std::visit(
+      Overloaded{
+          [&](const OneOf<DeviceTransferStep, DeviceTransferWaitStep> auto &) {
+            return status;
+          },
+          [&](const DeviceStartStep &) { return inAction(status); },
+          [&](const OneOf<OperationStep, GridStep, DeviceWaitStep,
+                          DeviceCopyStep> auto &) {
+            return inAction(status.withContext(
+                fmt::format("{} on rank {}",
+                            stepText(setup.request.plan.contents(), step.entry,
+                                     step.instruction),
+                            number())));
+          }},
+      step.operation);
 }
 
 } // namespace weft::runtime
