@@ -14,8 +14,6 @@
 #include "weft/Schedule/EntryBuffers.h"
 #include "weft/Schedule/ExplainSchedule.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using namespace weft;
 
@@ -42,14 +40,6 @@ static double secondsOf(ModuleOp schedule, const cost::CostModel &model) {
   for (func::FuncOp entry : findEntries(schedule))
     seconds += predictTimes(entry.front(), model).whole;
   return seconds;
-}
-
-static int64_t arenaBytes(ModuleOp schedule) {
-  int64_t bytes = 0;
-  for (func::FuncOp entry : findEntries(schedule))
-    bytes = std::max(
-        bytes, entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
-  return bytes;
 }
 
 FailureOr<PipelineOptions> weft::chooseKeeping(ModuleOp graph,

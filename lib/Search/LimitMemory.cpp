@@ -123,10 +123,7 @@ LogicalResult RecomputationSearch::attempt(const Choice &choice) {
               })};
   if (!trial.schedule)
     return failure();
-  for (func::FuncOp entry : findEntries(*trial.schedule))
-    trial.bytes = std::max(
-        trial.bytes,
-        entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
+  trial.bytes = arenaBytes(*trial.schedule);
   tried[choice.ranges] = trial.bytes;
   if (trial.bytes <= limit && (!best || choice.flops < best->flops))
     best = choice;

@@ -10,6 +10,7 @@
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/Schedule/EntryBuffers.h"
 #include "weft/Schedule/ProgramStates.h"
 
 using namespace mlir;
@@ -63,3 +64,11 @@ FailureOr<int64_t> countRanks(ModuleOp module, StringRef axis) {
 }
 
 } // namespace weft
+
+int64_t weft::arenaBytes(ModuleOp schedule) {
+  int64_t bytes = 0;
+  for (func::FuncOp entry : findEntries(schedule))
+    bytes = std::max(
+        bytes, entry->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
+  return bytes;
+}

@@ -24,6 +24,9 @@ mlir::OwningOpRef<mlir::ModuleOp>
 runOnCopy(mlir::ModuleOp module,
           llvm::function_ref<void(mlir::PassManager &)> build);
 
+/// The bytes of the largest arena of its entries.
+int64_t arenaBytes(mlir::ModuleOp schedule);
+
 /// How long it takes to send `bytes` to the next rank along the axis of the
 /// pipeline. Errors are reported.
 class TransferTimes {
