@@ -12,6 +12,8 @@
 #include "plan/Mesh.h"
 #include "plan/StepOrder.h"
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include "cuda/rank/CudaRank.h"
 
+#include "comm/Call.h"
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
 
