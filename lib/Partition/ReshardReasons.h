@@ -15,23 +15,11 @@
 #ifndef WEFT_LIB_PARTITION_RESHARDREASONS_H
 #define WEFT_LIB_PARTITION_RESHARDREASONS_H
 
-#include "OpChoices.h"
+#include "Movement.h"
 
 #include "weft/IR/Reasons.h"
 
 namespace weft {
-
-/// A value that moves for an operand of an op.
-struct Movement {
-  mlir::OpOperand &use;
-  /// What the user names; a constraint, or the value itself.
-  mlir::Value wanted;
-  /// The value as its op makes it.
-  mlir::Value made;
-  ReshardPrices::Id from, need;
-  /// How the user runs; null for a return.
-  const FactorSolution *choice;
-};
 
 class ReshardReasons {
 public:
