@@ -242,12 +242,10 @@ OwningOpRef<ModuleOp> parseModel(const llvm::SourceMgr &sources,
 static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
                                llvm::function_ref<void(PassManager &)> build) {
   PassManager pm(module.getContext());
-  if (options.configurePasses && failed(options.configurePasses(pm)))
-    return failure();
-#ifdef NDEBUG
   // A third of the time of large models. Forms are checked where phases end.
   pm.enableVerifier(false);
-#endif
+  if (options.configurePasses && failed(options.configurePasses(pm)))
+    return failure();
   build(pm);
   return pm.run(module);
 }

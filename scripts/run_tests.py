@@ -28,7 +28,9 @@ JAX_PYTHON = str(JAX / "bin" / "python")
 # What an earlier test, or run, has compiled.
 CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
           "JAX_COMPILATION_CACHE_DIR": str(ROOT / "build" / "cache" / "jax"),
-          "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+          "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+          "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "cache" / "python"),
+          "PYTHONDONTWRITEBYTECODE": ""}
 # Files of tests that take 10 seconds and more, which begin before the others: at the end of a
 # suite, one process would work on a file while the others have nothing to do.
 LONG = {f"test_{name}" for name in (

@@ -25,6 +25,9 @@ using llvm::createStringError;
 
 llvm::Error weft::lowerToLlvmDialect(ModuleOp module) {
   PassManager passes(module.getContext());
+#ifdef NDEBUG
+  passes.enableVerifier(false);
+#endif
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertVectorToLLVMPass());

@@ -110,6 +110,7 @@ static Members findReached(ModuleOp graph, const StepArgument &argument,
   ScopedDiagnosticHandler quiet(context,
                                 [](Diagnostic &) { return success(); });
   PassManager pm(context);
+  pm.enableVerifier(false); // as where programs are compiled
   buildPropagatePipeline(pm);
   if (failed(pm.run(*copy)))
     return members;

@@ -226,6 +226,9 @@ static llvm::Error readOptions(CompileOptions &options) {
   options.pipeline.fuseEpilogues = fuseEpilogues;
   options.pipeline.batchLaunches = batchLaunches;
   options.configurePasses = [](PassManager &pm) {
+#ifndef NDEBUG
+    pm.enableVerifier(true);
+#endif
     applyDefaultTimingPassManagerCLOptions(pm);
     return applyPassManagerCLOptions(pm);
   };
