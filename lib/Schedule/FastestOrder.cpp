@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "weft/Schedule/OrderBound.h"
 #include "weft/Schedule/OverlapOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -348,6 +349,8 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
   const double most = double(ofProgram) + growth * double(ofProgram + beside);
   std::vector<Action> fastest = candidates.takeFastest(most, double(spared));
   const OrderCost cost = costOf(steps, fastest);
+  if (double(cost.picoseconds) <= sameTime * double(leastTimeByPaths(steps)))
+    return fastest;
   std::vector<Action> shifted = shiftedOrder(steps, fastest);
   const OrderCost after = costOf(steps, shifted);
   return double(after.picoseconds) * sameTime < double(cost.picoseconds) &&

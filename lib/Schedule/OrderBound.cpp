@@ -51,6 +51,17 @@ static int64_t endOf(llvm::ArrayRef<Step> steps, std::vector<int32_t> jobs,
   return end;
 }
 
+/// Of all resources.
+static int64_t longestOf(llvm::ArrayRef<Step> steps,
+                         std::map<int32_t, std::vector<int32_t>> jobs,
+                         llvm::ArrayRef<int64_t> heads,
+                         llvm::ArrayRef<int64_t> tails) {
+  int64_t longest = 0;
+  for (auto &[resource, own] : jobs)
+    longest = std::max(longest, endOf(steps, std::move(own), heads, tails));
+  return longest;
+}
+
 /// For each step when it can begin, given for each step those right before it
 /// and behind it, in an order in which the former come first.
 static std::vector<int64_t>
@@ -105,10 +116,23 @@ int64_t leastTime(llvm::ArrayRef<Step> steps) {
   std::map<int32_t, std::vector<int32_t>> jobs;
   for (int32_t step = 0; step < int32_t(steps.size()); ++step)
     jobs[resourceOf(steps[step])].push_back(step);
-  int64_t least = 0;
-  for (auto &[resource, own] : jobs)
-    least = std::max(least, endOf(steps, std::move(own), heads, tails));
-  return least;
+  return longestOf(steps, std::move(jobs), heads, tails);
+}
+
+int64_t leastTimeByPaths(llvm::ArrayRef<Step> steps) {
+  std::vector<int64_t> heads(steps.size()), tails(steps.size());
+  std::map<int32_t, std::vector<int32_t>> jobs;
+  for (int32_t step = 0; step < int32_t(steps.size()); ++step) {
+    for (int32_t operand : steps[step].operands)
+      heads[step] =
+          std::max(heads[step], heads[operand] + steps[operand].picoseconds);
+    jobs[resourceOf(steps[step])].push_back(step);
+  }
+  for (int32_t step = int32_t(steps.size()); step-- > 0;)
+    for (int32_t operand : steps[step].operands)
+      tails[operand] =
+          std::max(tails[operand], tails[step] + steps[step].picoseconds);
+  return longestOf(steps, std::move(jobs), heads, tails);
 }
 
 } // namespace weft

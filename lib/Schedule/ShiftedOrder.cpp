@@ -53,6 +53,7 @@ class Shifter {
 public:
   Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 
+  /// Tries so many moves, fewer where a quarter of them in a row gain nothing.
   void run(size_t tries);
   std::vector<Action> actions() const;
 
@@ -254,9 +255,15 @@ void Shifter::move(size_t place) {
 }
 
 void Shifter::run(size_t tries) {
-  for (size_t i = 0; i < tries && !stalls.empty(); ++i)
+  size_t lastGain = 0;
+  for (size_t i = 0; i - lastGain < tries / 4 && i < tries && !stalls.empty();
+       ++i) {
+    const int64_t before = lastEnd(fronts.back());
     if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
       move(place);
+    if (lastEnd(fronts.back()) < before)
+      lastGain = i;
+  }
 }
 
 /// Whether the operand of a collective is gone with the wait for it.

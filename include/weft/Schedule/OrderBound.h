@@ -34,6 +34,10 @@ namespace weft {
 /// square of their number.
 int64_t leastTime(llvm::ArrayRef<Step> steps);
 
+/// The same with longest paths for heads and tails: a lower bound in next to no
+/// time.
+int64_t leastTimeByPaths(llvm::ArrayRef<Step> steps);
+
 } // namespace weft
 
 #endif // WEFT_SCHEDULE_ORDERBOUND_H

@@ -41,8 +41,10 @@ TEST(OrderBound, LinksAreBusyBehindTheFirstGradient) {
   std::vector<Step> steps = {compute({}, 4), compute({}, 4), collective(0, 10),
                              collective(1, 10)};
   EXPECT_EQ(leastTime(steps), 24);
+  EXPECT_EQ(leastTimeByPaths(steps), 24);
   steps[3].link = 1;
   EXPECT_EQ(leastTime(steps), 18);
+  EXPECT_EQ(leastTimeByPaths(steps), 18);
 }
 
 TEST(OrderBound, AllThatASumNeedsIsComputedBefore) {
@@ -53,11 +55,13 @@ TEST(OrderBound, AllThatASumNeedsIsComputedBefore) {
 
 TEST(OrderBound, WhatIsWaitedForInEachLayerAddsUp) {
   // In each of two layers the first of two pieces waits for its collective.
-  EXPECT_EQ(leastTime({compute({}, 0), collective(0, 3), collective(0, 3),
-                       compute({1}, 5), compute({2}, 5), compute({3, 4}, 0),
-                       collective(5, 3), collective(5, 3), compute({6}, 5),
-                       compute({7}, 5)}),
-            26);
+  const std::vector<Step> steps = {
+      compute({}, 0),  collective(0, 3),   collective(0, 3), compute({1}, 5),
+      compute({2}, 5), compute({3, 4}, 0), collective(5, 3), collective(5, 3),
+      compute({6}, 5), compute({7}, 5)};
+  EXPECT_EQ(leastTime(steps), 26);
+  // Paths know of one piece a layer.
+  EXPECT_EQ(leastTimeByPaths(steps), 23);
 }
 
 /// The least time of all orders, each wait right before the first use.
@@ -110,6 +114,7 @@ TEST(OrderBound, IsBelowTheBestOrderOfRandomPrograms) {
     }
     const int64_t bound = leastTime(steps), least = searchLeast(steps);
     EXPECT_LE(bound, least);
+    EXPECT_LE(leastTimeByPaths(steps), bound);
     const int64_t found = costOf(steps, fastestOrder(steps, 1)).picoseconds;
     EXPECT_GE(found, least);
     optimal += found == least;
