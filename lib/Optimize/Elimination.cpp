@@ -14,6 +14,7 @@
 #include "Elimination.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 
@@ -131,13 +132,26 @@ static std::vector<Cost> withRows(const std::vector<Cost> &table,
   return rows;
 }
 
+/// How much more one value may cost than another: what is forbidden stays so.
+static Cost addExcess(Cost excess, Cost more) {
+  return excess >= forbidden ? excess : std::min(excess + more, forbidden);
+}
+
 /// The values of which none is at least as good whatever the neighbours have
-/// (Goldstein's criterion); of equal ones the first.
+/// (Goldstein's criterion); of equal ones the first. Most pairs are told apart
+/// by a few settings of the neighbours.
 std::vector<int32_t> Elimination::undominated(Variable variable,
                                               const Bucket &bucket) {
-  size_t size = sizes[variable];
-  // excess[u][v]: how much more v may cost than u.
-  std::vector<std::vector<Cost>> excess(size, std::vector<Cost>(size, 0));
+  constexpr size_t numSettings = 8;
+  const size_t size = sizes[variable];
+  struct Rows {
+    std::vector<Cost> costs;
+    size_t width;
+    const Cost *of(size_t value) const { return costs.data() + value * width; }
+    /// Of a few settings of the neighbours, the first the incumbent's.
+    std::array<size_t, numSettings> columns = {};
+  };
+  std::vector<Rows> all;
   for (int32_t number : bucket.factors) {
     const Factor &factor = factors[number];
     std::vector<size_t> scopeSizes;
@@ -146,24 +160,40 @@ std::vector<int32_t> Elimination::undominated(Variable variable,
     size_t position =
         std::find(factor.scope.begin(), factor.scope.end(), variable) -
         factor.scope.begin();
-    std::vector<Cost> rows =
-        withRows(tables[factor.table], scopeSizes, position);
-    size_t width = rows.size() / size;
-    for (size_t u = 0; u < size; ++u)
-      for (size_t v = 0; v < size; ++v) {
-        if (u == v || excess[u][v] >= forbidden)
-          continue;
-        Cost most = -forbidden;
-        for (size_t i = 0; i < width; ++i)
-          most = std::max(most, rows[v * width + i] - rows[u * width + i]);
-        excess[u][v] = std::min(excess[u][v] + most, forbidden);
-      }
+    Rows &rows = all.emplace_back();
+    rows.costs = withRows(tables[factor.table], scopeSizes, position);
+    rows.width = rows.costs.size() / size;
+    for (size_t setting = 0; setting < numSettings; ++setting)
+      for (Variable other : factor.scope)
+        if (other != variable)
+          rows.columns[setting] =
+              rows.columns[setting] * sizes[other] +
+              (incumbent[other] + setting * (1 + other)) % sizes[other];
   }
+  // How much more v may cost than u, or more than 0 where it is.
+  auto excess = [&](size_t u, size_t v) {
+    for (size_t setting = 0; setting < numSettings; ++setting) {
+      Cost least = 0;
+      for (const Rows &rows : all)
+        least = addExcess(least, rows.of(v)[rows.columns[setting]] -
+                                     rows.of(u)[rows.columns[setting]]);
+      if (least > 0)
+        return least;
+    }
+    Cost excess = 0;
+    for (const Rows &rows : all) {
+      Cost most = -forbidden;
+      for (size_t i = 0; i < rows.width; ++i)
+        most = std::max(most, rows.of(v)[i] - rows.of(u)[i]);
+      excess = addExcess(excess, most);
+    }
+    return excess;
+  };
   std::vector<int32_t> values;
   for (size_t u = 0; u < size; ++u) {
     bool isDominated = false;
     for (size_t v = 0; v < size && !isDominated; ++v)
-      isDominated = u != v && excess[u][v] <= 0 && (v < u || excess[v][u] > 0);
+      isDominated = u != v && excess(u, v) <= 0 && (v < u || excess(v, u) > 0);
     if (!isDominated)
       values.push_back(static_cast<int32_t>(u));
   }
