@@ -75,22 +75,12 @@ bool weft::computesByElement(Operation *op) {
          });
 }
 
-bool weft::isSplat(Value value) {
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  return constant && isa<SplatElementsAttr>(constant.getValue());
-}
-
 /// Whether the value is the only operand that differs from element to element.
 static bool computesByElementOf(Operation *op, Value value) {
   return computesByElement(op) && llvm::count(op->getOperands(), value) == 1 &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return operand == value || isSplat(operand);
          });
-}
-
-int64_t weft::keptDim(ReduceOp op, int64_t dim) {
-  return dim - llvm::count_if(op.getDims(),
-                              [&](int64_t reduced) { return reduced < dim; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,12 +210,12 @@ static bool findUses(ValueDim joined, BlockCandidate &found) {
         found.sources.insert({matmul->getOperand(1 - number), contracted});
         found.matmuls.push_back(matmul);
       } else {
-        found.sums.insert({sumOf(matmul.getResult()), result});
+        found.sums.insert(sumOf({matmul.getResult(), result}));
       }
     } else if (auto reduce = dyn_cast<ReduceOp>(user)) {
       if (llvm::is_contained(reduce.getDims(), dim))
         return false;
-      found.sums.insert({sumOf(reduce.getResult()), keptDim(reduce, dim)});
+      found.sums.insert(sumOf({reduce.getResult(), keptDim(reduce, dim)}));
     } else if (!computesByElementOf(user, value) ||
                !findUses({user->getResult(0), dim}, found)) {
       return false;

@@ -59,12 +59,8 @@ int64_t contractedWith(DotGeneralOp op, unsigned operand, int64_t dim);
 /// The dimension of a broadcast's operand that one of its result is of; nothing
 /// if what it holds is the same along that dimension.
 std::optional<int64_t> operandDim(BroadcastOp op, int64_t dim);
-/// The dimension of the result that one of the operand stays.
-int64_t keptDim(ReduceOp op, int64_t dim);
 /// Whether the op computes each element of one at the same place of others.
 bool computesByElement(mlir::Operation *op);
-/// Whether all elements are one constant.
-bool isSplat(mlir::Value value);
 
 } // namespace weft
 

@@ -25,10 +25,42 @@ static bool passesElements(Operation *op) {
   return isa<ConstraintOp, MicrobatchUseOp, BarrierOp, arith::ExtFOp>(op);
 }
 
-/// Whether the op can be done to a version of its operand that is restored
-/// afterwards, in no more bytes.
-static bool passesSums(Operation *op) {
-  return isa<ConstraintOp, MicrobatchSumOp, arith::TruncFOp>(op);
+bool weft::isSplat(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+int64_t weft::keptDim(ReduceOp op, int64_t dim) {
+  return dim - llvm::count_if(op.getDims(),
+                              [&](int64_t reduced) { return reduced < dim; });
+}
+
+/// The dimension of a reshape's result that has all elements of one, and none
+/// beside them.
+static std::optional<int64_t> reshapedDim(ReshapeOp op, int64_t dim) {
+  ArrayRef<int64_t> from = typeOf(op.getOperand()).getShape(),
+                    to = op.getType().getShape();
+  const int64_t before = ShapedType::getNumElements(from.take_front(dim));
+  for (size_t other = 0; other < to.size(); ++other)
+    if (to[other] == from[dim] &&
+        ShapedType::getNumElements(to.take_front(other)) == before)
+      return static_cast<int64_t>(other);
+  return std::nullopt;
+}
+
+/// Where the dimension of an operand is in the result, if the op can be done to
+/// a version of the operand that is restored afterwards, in no more bytes.
+static std::optional<int64_t> passedDim(Operation *op, int64_t dim) {
+  if (isa<ConstraintOp, MicrobatchSumOp, arith::TruncFOp, arith::AddFOp>(op))
+    return dim;
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return llvm::find(transpose.getDims(), dim) - transpose.getDims().begin();
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return reshapedDim(reshape, dim);
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce && !llvm::is_contained(reduce.getDims(), dim)
+             ? std::optional(keptDim(reduce, dim))
+             : std::nullopt;
 }
 
 BlockOrders::Key BlockOrders::keyOf(ValueDim value, const BlockOrder &order,
@@ -84,17 +116,20 @@ Value BlockOrders::get(ValueDim cut, const BlockOrder &order, Operation *user) {
 // Back to the order of the program
 //===----------------------------------------------------------------------===//
 
-/// The op that a value goes through alone, if it may.
-static Operation *onlySum(Value value) {
+/// The op that a value goes through alone, if it may, with the dimension of its
+/// result.
+static std::pair<Operation *, int64_t> onlySum(ValueDim cut) {
+  auto [value, dim] = cut;
   Operation *user = value.hasOneUse() ? *value.user_begin() : nullptr;
-  return user && (passesSums(user) || isa<arith::AddFOp>(user)) ? user
-                                                                : nullptr;
+  auto passed = user ? passedDim(user, dim) : std::nullopt;
+  return passed ? std::pair(user, *passed) : std::pair(nullptr, dim);
 }
 
-Value weft::sumOf(Value value) {
-  while (Operation *user = onlySum(value))
-    value = user->getResult(0);
-  return value;
+ValueDim weft::sumOf(ValueDim cut) {
+  for (auto [user, dim] = onlySum(cut); user;
+       std::tie(user, dim) = onlySum(cut))
+    cut = {user->getResult(0), dim};
+  return cut;
 }
 
 /// What the value is the restored version of, if it is one in that order.
@@ -109,33 +144,36 @@ static RearrangeOp restoredAs(Value value, RearrangeOp like) {
 void BlockOrders::restore(Operation *op, int64_t dim, const BlockOrder &order) {
   OpBuilder builder(op->getContext());
   const auto map = ElementMapAttr::get(op->getContext(), order.map().inverse());
-  builder.setInsertionPointAfter(op);
-  auto restored =
-      RearrangeOp::create(builder, op->getLoc(), typeOf(op->getResult(0)),
-                          op->getResult(0), dim, map, TypedAttr());
-  op->getResult(0).replaceAllUsesExcept(restored.getResult(), restored);
-  auto takeAttrs = [](Operation *from, RearrangeOp to) {
-    to->setDiscardableAttrs(from->getDiscardableAttrDictionary());
+  // Made of the result, in place of it.
+  auto restoreResult = [&](Operation *from) {
+    Value result = from->getResult(0);
+    builder.setInsertionPointAfter(from);
+    auto restored = RearrangeOp::create(builder, from->getLoc(), typeOf(result),
+                                        result, dim, map, TypedAttr());
+    result.replaceAllUsesExcept(restored.getResult(), restored);
+    restored->setDiscardableAttrs(from->getDiscardableAttrDictionary());
     forgetNumber(from);
     setOrigin(from, withoutGradient(getOrigin(from)));
+    return restored;
   };
-  takeAttrs(op, restored);
-  while (Operation *user = onlySum(restored.getResult())) {
-    SmallVector<RearrangeOp> sources;
-    for (Value operand : user->getOperands())
-      if (RearrangeOp source = restoredAs(operand, restored))
-        sources.push_back(source);
-    if (sources.size() != user->getNumOperands())
-      break;
-    for (auto [use, source] : llvm::zip_equal(user->getOpOperands(), sources))
-      use.set(source.getOperands().front());
-    builder.setInsertionPointAfter(user);
-    restored =
-        RearrangeOp::create(builder, user->getLoc(), typeOf(user->getResult(0)),
-                            user->getResult(0), dim, map, TypedAttr());
-    user->getResult(0).replaceAllUsesExcept(restored.getResult(), restored);
-    takeAttrs(user, restored);
-    for (RearrangeOp source : sources)
+  RearrangeOp restored = restoreResult(op);
+  while (true) {
+    auto [user, passed] = onlySum({restored.getResult(), dim});
+    if (!user)
+      return;
+    SmallVector<std::pair<OpOperand *, RearrangeOp>> sources;
+    for (OpOperand &operand : user->getOpOperands()) {
+      if (isSplat(operand.get()))
+        continue;
+      sources.push_back({&operand, restoredAs(operand.get(), restored)});
+      if (!sources.back().second)
+        return;
+    }
+    for (auto [use, source] : sources)
+      use->set(source.getOperands().front());
+    dim = passed;
+    restored = restoreResult(user);
+    for (auto &[use, source] : sources)
       source->erase();
   }
 }

@@ -75,9 +75,15 @@ private:
 /// The op makes another value than the program says: it is not compared.
 void forgetNumber(mlir::Operation *op);
 
-/// The value that is made of a sum by adding up, and by what only says where it
-/// is: of its version in block order, if all that is added up is so.
-mlir::Value sumOf(mlir::Value value);
+/// What is made of a sum by adding up, and by what leaves the order of its
+/// elements along the dimension: of the version in block order, if all that is
+/// added up is so.
+ValueDim sumOf(ValueDim value);
+
+/// The dimension of the result that one of the operand stays.
+int64_t keptDim(ReduceOp op, int64_t dim);
+/// Whether all elements are one constant.
+bool isSplat(mlir::Value value);
 
 } // namespace weft
 

@@ -41,6 +41,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <limits>
+#include <set>
 
 namespace weft {
 #define GEN_PASS_DEF_INTERLEAVEWEIGHTS
@@ -85,6 +86,8 @@ private:
   cost::CollectiveCost cost;
   Microbatches microbatches;
   BlockOrders orders;
+  /// Sums that are made in block order, and restored once.
+  std::set<std::tuple<const void *, int64_t, BlockOrder>> restored;
   /// Those that take their weight in block order if anything is.
   llvm::SmallPtrSet<Operation *, 16> matmuls;
 };
@@ -156,7 +159,9 @@ double Interleaver::secondsInBlocks(const BlockCandidate &candidate) const {
                         map, axes) +
           secondsToGatherAgain(source);
   for (const ValueDim &sum : candidate.sums)
-    seconds += secondsToMove(sum, map.inverse(), axes);
+    if (!restored.contains(
+            {sum.first.getAsOpaquePointer(), sum.second, candidate.order}))
+      seconds += secondsToMove(sum, map.inverse(), axes);
   return seconds;
 }
 
@@ -168,7 +173,8 @@ double Interleaver::secondsNow(const BlockCandidate &candidate) const {
 }
 
 /// What has one order and one set of sources and sums, as the steps of a
-/// recurrence have, is priced together.
+/// recurrence have, is priced together; again once sources are there and sums
+/// are restored for others, as for its first step.
 void Interleaver::interleave(ArrayRef<BlockCandidate> all) {
   using Key = std::vector<std::pair<const void *, int64_t>>;
   auto keyOf = [](const SetVector<ValueDim> &values) {
@@ -187,13 +193,21 @@ void Interleaver::interleave(ArrayRef<BlockCandidate> all) {
       groups.emplace_back();
     groups[entry->second].push_back(&each);
   }
-  for (ArrayRef<const BlockCandidate *> group : groups) {
+  auto rewriteIfBetter = [&](ArrayRef<const BlockCandidate *> group) {
     double now = 0;
     for (const BlockCandidate *each : group)
       now += secondsNow(*each);
-    if (secondsInBlocks(*group.front()) < now)
-      for (const BlockCandidate *each : group)
-        each->slices.empty() ? rewriteConcat(*each) : rewriteSlices(*each);
+    if (!(secondsInBlocks(*group.front()) < now))
+      return false;
+    for (const BlockCandidate *each : group)
+      each->slices.empty() ? rewriteConcat(*each) : rewriteSlices(*each);
+    for (auto [sum, dim] : group.front()->sums)
+      restored.insert({sum.getAsOpaquePointer(), dim, group.front()->order});
+    return true;
+  };
+  for (size_t left = groups.size() + 1; groups.size() < left;) {
+    left = groups.size();
+    llvm::erase_if(groups, rewriteIfBetter);
   }
 }
 

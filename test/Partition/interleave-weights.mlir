@@ -103,6 +103,81 @@ func.func @steps(
   return %dw : tensor<64x128xf32>
 }
 
+// What is added up is brought back once behind transposes, reshapes and further
+// reductions, too; and with it that of a step which takes fewer weights, and by
+// itself would not be worth it.
+
+// CHECK-LABEL: func.func @backward_steps
+// CHECK-NOT:     weft.rearrange
+// CHECK:         %[[U:.*]] = weft.rearrange %arg1 dim = 1
+// CHECK-NOT:     weft.rearrange
+// CHECK-COUNT-4: weft.dot_general {{.*}}, %[[U]] contracting = [1] x [1]
+// CHECK:         %[[DB:.*]] = arith.addf {{.*}} : tensor<128xf32>
+// CHECK-NEXT:    weft.rearrange %[[DB]] dim = 0
+// CHECK:         %[[DW:.*]] = arith.addf {{.*}} : tensor<64x128xf32>
+// CHECK-NEXT:    weft.rearrange %[[DW]] dim = 1
+// CHECK-NOT:     weft.rearrange
+// MOVED-LABEL: func.func @backward_steps
+// MOVED-COUNT-3: weft.exchange
+// MOVED-NOT:     weft.exchange
+func.func @backward_steps(
+    %x: tensor<48x64xf32>,
+    %u: tensor<64x128xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"m"}]>})
+    -> (tensor<48x64xf32>,
+        tensor<64x128xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"m"}]>},
+        tensor<128xf32> {weft.sharding = #weft.sharding<@mesh, [{"m"}]>}) {
+  %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+  %e1 = math.exp %x : tensor<48x64xf32>
+  %d1 = weft.concat %e1, %x dim = 1 : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x128xf32>
+  %r1 = weft.reduce sum %d1 dims = [0] : tensor<48x128xf32> -> tensor<128xf32>
+  %s1 = weft.reshape %r1 : tensor<128xf32> -> tensor<1x128xf32>
+  %b1 = weft.reduce sum %s1 dims = [0] : tensor<1x128xf32> -> tensor<128xf32>
+  %m1 = weft.dot_general %d1, %x contracting = [0] x [0] : (tensor<48x128xf32>, tensor<48x64xf32>) -> tensor<128x64xf32>
+  %t1 = weft.transpose %m1 dims = [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  %w1 = arith.addf %t1, %zero : tensor<64x128xf32>
+  %h1 = weft.dot_general %d1, %u contracting = [1] x [1] : (tensor<48x128xf32>, tensor<64x128xf32>) -> tensor<48x64xf32>
+  %e2 = math.exp %h1 : tensor<48x64xf32>
+  %d2 = weft.concat %e2, %h1 dim = 1 : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x128xf32>
+  %r2 = weft.reduce sum %d2 dims = [0] : tensor<48x128xf32> -> tensor<128xf32>
+  %s2 = weft.reshape %r2 : tensor<128xf32> -> tensor<1x128xf32>
+  %b2 = weft.reduce sum %s2 dims = [0] : tensor<1x128xf32> -> tensor<128xf32>
+  %m2 = weft.dot_general %d2, %h1 contracting = [0] x [0] : (tensor<48x128xf32>, tensor<48x64xf32>) -> tensor<128x64xf32>
+  %t2 = weft.transpose %m2 dims = [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  %c2 = arith.addf %b1, %b2 : tensor<128xf32>
+  %w2 = arith.addf %w1, %t2 : tensor<64x128xf32>
+  %h2 = weft.dot_general %d2, %u contracting = [1] x [1] : (tensor<48x128xf32>, tensor<64x128xf32>) -> tensor<48x64xf32>
+  %e3 = math.exp %h2 : tensor<48x64xf32>
+  %d3 = weft.concat %e3, %h2 dim = 1 : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x128xf32>
+  %r3 = weft.reduce sum %d3 dims = [0] : tensor<48x128xf32> -> tensor<128xf32>
+  %s3 = weft.reshape %r3 : tensor<128xf32> -> tensor<1x128xf32>
+  %b3 = weft.reduce sum %s3 dims = [0] : tensor<1x128xf32> -> tensor<128xf32>
+  %m3 = weft.dot_general %d3, %h2 contracting = [0] x [0] : (tensor<48x128xf32>, tensor<48x64xf32>) -> tensor<128x64xf32>
+  %t3 = weft.transpose %m3 dims = [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  %c3 = arith.addf %c2, %b3 : tensor<128xf32>
+  %w3 = arith.addf %w2, %t3 : tensor<64x128xf32>
+  %h3 = weft.dot_general %d3, %u contracting = [1] x [1] : (tensor<48x128xf32>, tensor<64x128xf32>) -> tensor<48x64xf32>
+  %e4 = math.exp %h3 : tensor<48x64xf32>
+  %d4 = weft.concat %e4, %h3 dim = 1 : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x128xf32>
+  %r4 = weft.reduce sum %d4 dims = [0] : tensor<48x128xf32> -> tensor<128xf32>
+  %s4 = weft.reshape %r4 : tensor<128xf32> -> tensor<1x128xf32>
+  %b4 = weft.reduce sum %s4 dims = [0] : tensor<1x128xf32> -> tensor<128xf32>
+  %m4 = weft.dot_general %d4, %h3 contracting = [0] x [0] : (tensor<48x128xf32>, tensor<48x64xf32>) -> tensor<128x64xf32>
+  %t4 = weft.transpose %m4 dims = [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  %c4 = arith.addf %c3, %b4 : tensor<128xf32>
+  %w4 = arith.addf %w3, %t4 : tensor<64x128xf32>
+  %h4 = weft.dot_general %d4, %u contracting = [1] x [1] : (tensor<48x128xf32>, tensor<64x128xf32>) -> tensor<48x64xf32>
+  %e5 = math.exp %h4 : tensor<48x64xf32>
+  %d5 = weft.concat %e5, %h4 dim = 1 : (tensor<48x64xf32>, tensor<48x64xf32>) -> tensor<48x128xf32>
+  %r5 = weft.reduce sum %d5 dims = [0] : tensor<48x128xf32> -> tensor<128xf32>
+  %s5 = weft.reshape %r5 : tensor<128xf32> -> tensor<1x128xf32>
+  %b5 = weft.reduce sum %s5 dims = [0] : tensor<1x128xf32> -> tensor<128xf32>
+  %m5 = weft.dot_general %d5, %h4 contracting = [0] x [0] : (tensor<48x128xf32>, tensor<48x64xf32>) -> tensor<128x64xf32>
+  %t5 = weft.transpose %m5 dims = [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  %c5 = arith.addf %c4, %b5 : tensor<128xf32>
+  %w5 = arith.addf %w4, %t5 : tensor<64x128xf32>
+  return %h4, %w5, %c5 : tensor<48x64xf32>, tensor<64x128xf32>, tensor<128xf32>
+}
+
 // Left alone: a weight of more rows than the batch, slices that overlap, what
 // something else uses as well, columns that no axis splits, and parts that the
 // axis does not divide.
