@@ -113,7 +113,7 @@ struct OptimizeShardings
     }
     if (combined)
       isBetter |=
-          combineSums(function, strategies, start, network, found, chosen);
+          takeFewerCalls(function, strategies, start, network, found, chosen);
     writeChoices(function, found, prices);
     if (isBetter)
       setChoiceReport(function,
@@ -127,33 +127,41 @@ struct OptimizeShardings
            (1 - leastGain) * static_cast<double>(before);
   }
 
-  /// Chooses again where latencies of all-reduces count: as if all were one
-  /// call, then knowing the calls of the best so far. Whether this is better
-  /// with those that do become one.
-  bool combineSums(func::FuncOp function, StrategyTables &strategies,
-                   const OpChoices &start, const ShardingNetwork &network,
-                   OpChoices &found, ShardingNetwork::Moves &moves) {
+  /// Takes what is better with the calls that are left where some become one:
+  /// of what the network found on the way, and where latencies of all-reduces
+  /// count, of what is chosen again as if all were one call, and then knowing
+  /// the calls of the best so far. Whether it is another than `found`.
+  bool takeFewerCalls(func::FuncOp function, StrategyTables &strategies,
+                      const OpChoices &start, const ShardingNetwork &network,
+                      OpChoices &found, ShardingNetwork::Moves &moves) {
     using SumLatency = ShardingNetwork::SumLatency;
     if (network.getNetwork().numVariables() > mostVariablesSolvedAgain)
       return false;
     optimize::CostNetwork::Options limits;
     limits.maxTable = maxTable;
     bool isBetter = false;
+    auto tryAll = [&](std::vector<OpChoices> others) {
+      for (OpChoices &other : others) {
+        chooseConstants(function.getBody().front(), strategies.getPrices(),
+                        start, other);
+        ShardingNetwork::Moves otherMoves = network.movesOf(other);
+        if (!isWorthIt(
+                network.costCarriedOut(other, otherMoves.combinedSeconds),
+                network.costCarriedOut(found, moves.combinedSeconds)))
+          continue;
+        found = std::move(other);
+        moves = std::move(otherMoves);
+        isBetter = true;
+      }
+    };
+    tryAll(network.getAlternatives());
     for (SumLatency sumLatency : {SumLatency::None, SumLatency::OfNewCalls}) {
       if (moves.sumLatencySeconds <= leastShareOfSums * moves.combinedSeconds)
         break;
       ShardingNetwork again(function, start, strategies, sumLatency,
                             &moves.calls);
-      OpChoices other = again.solve(limits);
-      chooseConstants(function.getBody().front(), strategies.getPrices(), start,
-                      other);
-      ShardingNetwork::Moves otherMoves = network.movesOf(other);
-      if (!isWorthIt(network.costCarriedOut(other, otherMoves.combinedSeconds),
-                     network.costCarriedOut(found, moves.combinedSeconds)))
-        continue;
-      found = std::move(other);
-      moves = std::move(otherMoves);
-      isBetter = true;
+      tryAll({again.solve(limits)});
+      tryAll(again.getAlternatives());
     }
     return isBetter;
   }

@@ -67,6 +67,8 @@ public:
 
   /// The cheapest choices that are found.
   OpChoices solve(optimize::CostNetwork::Options limits);
+  /// Others that were found on the way, better than the start by the network.
+  std::vector<OpChoices> getAlternatives() const;
   /// What moving data takes in a step, as choices are carried out.
   struct Moves {
     /// Those that count, see weightOf, and all.
@@ -174,6 +176,7 @@ private:
   improveByAxes(optimize::CostNetwork::Solution solution,
                 llvm::ArrayRef<uint64_t> sets);
   void search(optimize::CostNetwork::Options limits);
+  OpChoices choicesOf(const Assignment &assignment) const;
   class Walk;
   ProgramCalls::Mobility mobilityOf(mlir::Operation *op,
                                     const FactorSolution &choice,
@@ -205,6 +208,7 @@ private:
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment;
   optimize::CostNetwork::Solution solution;
+  std::vector<optimize::CostNetwork::Assignment> alternatives;
   optimize::Cost fixedCost = 0;
   Moves startMoves;
   llvm::DenseSet<mlir::Operation *> early, late;

@@ -92,9 +92,23 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
   return solution;
 }
 
+/// Values that a variable has in one of several solutions.
+static std::vector<std::vector<int32_t>>
+valuesIn(ArrayRef<optimize::CostNetwork::Solution> solutions) {
+  std::vector<std::vector<int32_t>> values(solutions[0].assignment.size());
+  for (auto [variable, list] : llvm::enumerate(values)) {
+    for (const auto &solution : solutions)
+      list.push_back(solution.assignment[variable]);
+    llvm::sort(list);
+    list.erase(llvm::unique(list), list.end());
+  }
+  return values;
+}
+
 /// Where no values have to be given up the first search finds the best. Else
-/// what is found depends on which were: of tables of two sizes and the start,
-/// each improved, the best is improved further.
+/// what is found depends on which were. One answer is good here and another
+/// there: of tables of three sizes and the start, each improved, the best that
+/// can be put together is found exactly, and improved further.
 void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
   // Larger tables take longer than they help, before improveByAxes.
   limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
@@ -107,17 +121,30 @@ void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
       pairs.push_back(other | uint64_t(1) << axis);
     single.push_back(uint64_t(1) << axis);
   }
-  solution = improveByAxes(solution, single);
-  auto tryFrom = [&](const optimize::CostNetwork::Solution &start) {
-    auto found = improveByAxes(start, single);
-    if (found.cost < solution.cost)
-      solution = found;
+  std::vector<optimize::CostNetwork::Solution> solutions;
+  auto tryFrom = [&](optimize::CostNetwork::Solution start) {
+    solutions.push_back(improveByAxes(start, single));
+    if (solutions.back().cost < solution.cost)
+      solution = solutions.back();
+    solutions.push_back(std::move(start));
   };
-  limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 8);
-  tryFrom(network.solve(startAssignment, limits));
+  tryFrom(solution);
+  for (size_t maxTable : {1 << 11, 1 << 8}) {
+    limits.maxTable = std::min(limits.maxTable, maxTable);
+    tryFrom(network.solve(startAssignment, limits));
+  }
   tryFrom(network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
+  auto joined =
+      network.solveAmong(solution.assignment, valuesIn(solutions), {});
+  if (joined.cost < solution.cost)
+    solution = improveByAxes(joined, single);
   if (pairs.size() > 1)
     solution = improveByAxes(solution, pairs);
+  for (auto &other : solutions)
+    if (other.cost < network.cost(startAssignment) &&
+        other.assignment != solution.assignment &&
+        !llvm::is_contained(alternatives, other.assignment))
+      alternatives.push_back(std::move(other.assignment));
 }
 
 /// Reshards do not all-reduce what they slice afterwards. That a value kept as
@@ -250,20 +277,30 @@ void ShardingNetwork::addBranches(
   }
 }
 
-OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
-  search(limits);
-  if (solution.isOptimal)
-    correct(limits);
+OpChoices ShardingNetwork::choicesOf(const Assignment &assignment) const {
   OpChoices choices;
   for (auto &[op, found] : options) {
     if (isMarker(op))
       continue;
-    const OpStrategy &strategy =
-        found.strategies[solution.assignment[found.variable]];
+    const OpStrategy &strategy = found.strategies[assignment[found.variable]];
     FactorSolution &choice = choices[op];
     choice.operands.assign(strategy.operands.begin(), strategy.operands.end());
     choice.results.assign(strategy.results.begin(), strategy.results.end());
     choice.onTerms = strategy.onTerms;
   }
+  return choices;
+}
+
+OpChoices ShardingNetwork::solve(optimize::CostNetwork::Options limits) {
+  search(limits);
+  if (solution.isOptimal)
+    correct(limits);
+  return choicesOf(solution.assignment);
+}
+
+std::vector<OpChoices> ShardingNetwork::getAlternatives() const {
+  std::vector<OpChoices> choices;
+  for (const Assignment &assignment : alternatives)
+    choices.push_back(choicesOf(assignment));
   return choices;
 }

@@ -149,3 +149,10 @@ def test_is_near_the_optimum(request, max_table):
 def test_is_near_the_optimum_of_three_axes():
     outcome = compare(seed=132, max_ops=40, max_table=4096)
     assert outcome.found <= outcome.optimum * 1.02
+
+
+# What is found from one start is good in one place, and from another start in another: the best of
+# these answers is 2.7 % above the optimum.
+def test_is_the_optimum_where_answers_are_put_together():
+    outcome = compare(seed=63, max_ops=40, max_table=1 << 18)
+    assert outcome.found <= outcome.optimum * 1.001
