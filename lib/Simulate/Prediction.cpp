@@ -350,6 +350,16 @@ Prediction simulate::predict(std::string_view bytes, std::string_view entry,
   return none;
 }
 
+Communication Prediction::communication() const {
+  Communication mean;
+  const auto number = static_cast<int64_t>(roles.size());
+  for (const Communication &each : total().communication) {
+    mean.total += each.total / number;
+    mean.exposed += each.exposed / number;
+  }
+  return mean;
+}
+
 int64_t Prediction::devices() const {
   int64_t devices = 1;
   for (const cost::MeshAxis &axis : mesh)

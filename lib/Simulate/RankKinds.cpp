@@ -15,11 +15,12 @@ using namespace weft::simulate;
 
 static RankRow makeRow(const Prediction &prediction, const RankKind &kind,
                        int64_t device) {
-  RankRow row{kind.rank,       device, kind.ranks,
-              prediction.step, 0,      prediction.placements};
-  for (const Communication &each : prediction.total().communication)
-    row.exposed += each.exposed / static_cast<int64_t>(prediction.roles.size());
-  return row;
+  return {kind.rank,
+          device,
+          kind.ranks,
+          prediction.step,
+          prediction.communication().exposed,
+          prediction.placements};
 }
 
 std::vector<RankRow> simulate::predictRanks(const plan::Plan &plan,

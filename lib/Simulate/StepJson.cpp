@@ -50,6 +50,24 @@ static ordered_json toJson(const Prediction &prediction, const RankRow &row) {
   return json;
 }
 
+static ordered_json toJson(const std::vector<cost::MeshAxis> &mesh) {
+  ordered_json json = ordered_json::object();
+  for (const cost::MeshAxis &axis : mesh)
+    json[axis.name] = axis.size;
+  return json;
+}
+
+static ordered_json toJson(const StrongRow &row) {
+  return {{"mesh", toJson(row.mesh)},
+          {"devices", row.devices},
+          {"step_seconds", toSeconds(row.step)},
+          {"communication_seconds", toSeconds(row.communication.total)},
+          {"exposed_seconds", toSeconds(row.communication.exposed)},
+          {"arena_bytes", row.arenaBytes},
+          {"fits", row.fits},
+          {"efficiency", row.efficiency}};
+}
+
 static ordered_json memoryJson(const StepReport &report) {
   ordered_json purposes = ordered_json::object();
   for (const PurposeRecord &record : report.memory.purposes)
@@ -71,14 +89,12 @@ ordered_json toJson(const StepReport &report) {
                        {"cluster", cluster.name},
                        {"cluster_reason", report.machine.reason},
                        {"cluster_devices", cluster.devices()},
-                       {"mesh", ordered_json::object()},
+                       {"mesh", toJson(prediction.mesh)},
                        {"devices", prediction.devices()},
                        {"step_seconds", toSeconds(prediction.step)},
                        {"step_picoseconds", prediction.step},
                        {"mfu", prediction.modelUtilization()},
                        {"hfu", prediction.hardwareUtilization()}};
-  for (const cost::MeshAxis &axis : prediction.mesh)
-    json["mesh"][axis.name] = axis.size;
   if (report.samples > 0)
     json["samples_per_second"] = report.samples / toSeconds(prediction.step);
   if (report.tokens > 0)
@@ -91,9 +107,11 @@ ordered_json toJson(const StepReport &report) {
         {{report.scaledAxis, row.size},
          {"devices", row.devices},
          {"step_seconds", toSeconds(row.step)},
-         {"communication_seconds", toSeconds(row.communication)},
-         {"exposed_seconds", toSeconds(row.exposed)},
+         {"communication_seconds", toSeconds(row.communication.total)},
+         {"exposed_seconds", toSeconds(row.communication.exposed)},
          {"efficiency", row.efficiency}});
+  for (const StrongRow &row : report.strong)
+    json["strong"].push_back(toJson(row));
   for (const RankRow &row : report.ranks)
     json["ranks"].push_back(toJson(prediction, row));
   return json;

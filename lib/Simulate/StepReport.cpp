@@ -7,6 +7,8 @@
 
 #include "weft/Simulate/StepReport.h"
 
+#include "StrongScaling.h"
+
 #include "weft/Cost/ClusterFile.h"
 
 #include <algorithm>
@@ -38,12 +40,7 @@ static ScaleRow makeScaleRow(const Prediction &prediction,
       std::ranges::find(prediction.mesh, axis, &cost::MeshAxis::name)->size;
   row.devices = prediction.devices();
   row.step = prediction.step;
-  const Usage total = prediction.total();
-  const auto roles = static_cast<int64_t>(prediction.roles.size());
-  for (const Communication &each : total.communication) {
-    row.communication += each.total / roles;
-    row.exposed += each.exposed / roles;
-  }
+  row.communication = prediction.communication();
   if (row.step > 0)
     row.efficiency =
         static_cast<double>(planned) / static_cast<double>(row.step);
@@ -64,6 +61,7 @@ StepReport makeStepReport(const StepRequest &request) {
                     request.tokens,
                     request.scaledAxis,
                     {},
+                    {},
                     {}};
   for (int64_t size : request.scaledSizes) {
     if (!report.prediction.problems.empty())
@@ -74,6 +72,8 @@ StepReport makeStepReport(const StepRequest &request) {
           makeScaleRow(scaled, request.scaledAxis, report.prediction.step));
     report.prediction.problems = std::move(scaled.problems);
   }
+  if (report.prediction.problems.empty())
+    addStrongScaling(request, report);
   if (request.ranksPerRole > 1 && report.prediction.problems.empty())
     report.ranks = predictRanks(request.plan, request.entry,
                                 request.machine.cost, request.ranksPerRole);

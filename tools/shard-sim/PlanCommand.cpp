@@ -32,6 +32,8 @@ struct Options {
   std::string file, cluster, software, entry, trace, measured;
   /// AXIS:SIZE,SIZE,...
   std::string scale;
+  /// Plans of the same step for strong scaling.
+  std::vector<std::string> strong;
   double samples = 0, tokens = 0;
   int64_t ranksPerRole = 1;
   bool printsJson = false;
@@ -192,6 +194,13 @@ int runPlan(const Options &options) {
                   {fmt::format("--scale must be AXIS:SIZE,SIZE,... with sizes "
                                "from 1 to 1073741824, got \"{}\"",
                                options.scale)});
+  std::vector<runtime::Plan> others;
+  for (const std::string &file : options.strong) {
+    runtime::Result<runtime::Plan> other = runtime::Plan::load(file);
+    if (!other.ok())
+      return report(exitBadInput, {other.status().message()});
+    others.push_back(std::move(*other));
+  }
   const PlanReport facts = makePlanReport(plan);
   auto json = nlohmann::ordered_json::array();
   for (const plan::Entry *entry : entries) {
@@ -206,6 +215,8 @@ int runPlan(const Options &options) {
                         options.tokens};
     request.records = !options.trace.empty();
     request.ranksPerRole = options.ranksPerRole;
+    for (size_t i = 0; i < others.size(); ++i)
+      request.others.push_back({options.strong[i], others[i].contents()});
     if (scale) {
       request.scaledAxis = scale->axis;
       request.scaledSizes = scale->sizes;
@@ -251,8 +262,16 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
       "axis. Assumed: a rank keeps the work, the memory traffic and the "
       "arrays that it has in the plan (of gathers and reduce-scatters the "
       "whole one, not the shard), so that only collectives along the axis, and "
-      "where the groups of other axes lie, change. Not the axis of a pipeline. "
-      "Strong scaling compiles each size: python -m weft.sweep");
+      "where the groups of other axes lie, change. Not the axis of a pipeline");
+  command
+      ->add_option("--strong", options->strong,
+                   "Strong scaling, as in step-64.plan,step-128.plan: plans of "
+                   "the same step that are compiled for other meshes (shard-"
+                   "compile --mesh), each with its time, its memory, and the "
+                   "speed of a device relative to the first plan's. python -m "
+                   "weft.sweep compiles them as well")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command
       ->add_option("--ranks-per-role", options->ranksPerRole,
                    "Also predict up to so many ranks of each role that lie "

@@ -22,12 +22,18 @@ static std::string shown(Picoseconds time) {
   return printSeconds(toSeconds(time));
 }
 
-static std::string printHead(const StepReport &report) {
-  const Prediction &prediction = report.prediction;
+/// "data=2 x model=8".
+static std::string printMesh(const std::vector<cost::MeshAxis> &axes) {
   std::string mesh;
-  for (const cost::MeshAxis &axis : prediction.mesh)
+  for (const cost::MeshAxis &axis : axes)
     mesh +=
         fmt::format("{}{}={}", mesh.empty() ? "" : " x ", axis.name, axis.size);
+  return mesh;
+}
+
+static std::string printHead(const StepReport &report) {
+  const Prediction &prediction = report.prediction;
+  const std::string mesh = printMesh(prediction.mesh);
   const int64_t devices = prediction.devices();
   std::string text = fmt::format(
       "{} on {} ({})\n{}{} device{}", prediction.entry,
@@ -199,13 +205,40 @@ static std::string printScale(const StepReport &report) {
   for (const ScaleRow &row : report.scale) {
     text += fmt::format("  {:>8}  {:>8}  {:>11}  {:>13}  {:>11}  {:>8.1f} %",
                         row.size, row.devices, shown(row.step),
-                        shown(row.communication), shown(row.exposed),
-                        100 * row.efficiency);
+                        shown(row.communication.total),
+                        shown(row.communication.exposed), 100 * row.efficiency);
     if (items > 0)
       text += fmt::format("  {:>11.5g}", items * static_cast<double>(row.size) /
                                              static_cast<double>(planned) /
                                              toSeconds(row.step));
     text += "\n";
+  }
+  return text;
+}
+
+static std::string printStrong(const StepReport &report) {
+  if (report.strong.empty())
+    return "";
+  size_t width = std::string_view("mesh").size();
+  for (const StrongRow &row : report.strong)
+    width = std::max(width, printMesh(row.mesh).size());
+  const bool hasTokens = report.tokens > 0;
+  const double items = hasTokens ? report.tokens : report.samples;
+  std::string text = fmt::format(
+      "strong scaling, efficiency relative to the first plan's {} devices\n"
+      "  {:>8}  {:>{}}  {:>11}  {:>13}  {:>11}  {:>10}{}  {:>11}\n",
+      report.strong.front().devices, "devices", "mesh", width, "step time",
+      "communication", "exposed", "efficiency",
+      items > 0 ? hasTokens ? "     tokens/s" : "    samples/s" : "", "memory");
+  for (const StrongRow &row : report.strong) {
+    text += fmt::format("  {:>8}  {:>{}}  {:>11}  {:>13}  {:>11}  {:>8.1f} %",
+                        row.devices, printMesh(row.mesh), width,
+                        shown(row.step), shown(row.communication.total),
+                        shown(row.communication.exposed), 100 * row.efficiency);
+    if (items > 0)
+      text += fmt::format("  {:>11.5g}", items / toSeconds(row.step));
+    text += fmt::format("  {:>11}  {}\n", printBytes(row.arenaBytes),
+                        row.fits ? "fits" : "exceeds the device");
   }
   return text;
 }
@@ -242,7 +275,8 @@ static std::string printRanks(const StepReport &report) {
 std::string printText(const StepReport &report) {
   return printHead(report) + printSummary(report) +
          printTimes(report.prediction) + printSent(report) +
-         printMemory(report) + printRanks(report) + printScale(report);
+         printMemory(report) + printRanks(report) + printScale(report) +
+         printStrong(report);
 }
 
 } // namespace weft::tools

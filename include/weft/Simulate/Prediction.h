@@ -115,6 +115,8 @@ struct Prediction {
   int64_t devices() const;
   /// Of all roles.
   Usage total() const;
+  /// Of a rank, over all axes; the mean of the roles.
+  Communication communication() const;
   /// Operations of matmuls and attention, over what the devices can do
   /// in the time of a step: without and with recomputation.
   double modelUtilization() const;

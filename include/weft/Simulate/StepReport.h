@@ -33,6 +33,13 @@ std::optional<Machine> chooseMachine(const plan::Plan &plan,
                                      const char *named, const char *remedy,
                                      std::vector<std::string> &problems);
 
+/// A plan of the same step, for strong scaling.
+struct OtherPlan {
+  /// For messages.
+  std::string name;
+  const plan::Plan &plan;
+};
+
 struct StepRequest {
   const plan::Plan &plan;
   const plan::Entry &entry;
@@ -47,6 +54,8 @@ struct StepRequest {
   bool records = false;
   /// Of those that lie differently.
   int64_t ranksPerRole = 1;
+  /// Strong scaling.
+  std::vector<OtherPlan> others = {};
 };
 
 /// A step with another size of one mesh axis.
@@ -54,8 +63,22 @@ struct ScaleRow {
   int64_t size = 1, devices = 1;
   Picoseconds step = 0;
   /// Of a rank; the mean of the roles.
-  Picoseconds communication = 0, exposed = 0;
+  Communication communication;
   /// Time of a step in the size that the plan has, over that of this one.
+  double efficiency = 1;
+};
+
+/// The same step compiled for another number of devices.
+struct StrongRow {
+  std::vector<cost::MeshAxis> mesh;
+  int64_t devices = 1;
+  Picoseconds step = 0;
+  /// Of a rank; the mean of the roles.
+  Communication communication;
+  /// Of the role that allocates the most; whether that fits.
+  uint64_t arenaBytes = 0;
+  bool fits = true;
+  /// Device seconds of the first plan's step over those of this one.
   double efficiency = 1;
 };
 
@@ -69,6 +92,8 @@ struct StepReport {
   double samples = 0, tokens = 0;
   std::string scaledAxis;
   std::vector<ScaleRow> scale;
+  /// Beside other plans: of the plan itself, and of each of them.
+  std::vector<StrongRow> strong;
   /// If more than one rank of each role is asked for.
   std::vector<RankRow> ranks;
 };
