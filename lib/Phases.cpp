@@ -232,7 +232,7 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
         {/*onlyLoopInits=*/!options.cuda, clusterOf(options)}));
   // In the final order of what is in loops.
   if (options.overlapCollectives)
-    pm.addPass(createStartInLoops());
+    pm.addPass(createStartInLoops({clusterOf(options)}));
   // In the order of all starts and waits.
   pm.addPass(createAssignQueues({clusterOf(options)}));
   // Last: lifetimes are those of the final order.

@@ -35,6 +35,9 @@ static void readCore(TableReader &file, Device &device) {
       file.fail(table, "[device." + std::string(table) +
                            "] is for devices of the generation cpu");
   TableReader cache = file.inner("cache", "[device.cache]");
+  if (file.has("collective_cores") && device.generation != Generation::Cpu)
+    file.fail("collective_cores", "\"collective_cores\" in [device] is for "
+                                  "devices of the generation cpu");
   core.cacheBytes = cache.number("bytes", reserved, 0);
   core.cachedBytesPerSecond =
       cache.number("bytes_per_second", rates, device.memoryBytesPerSecond);
@@ -70,6 +73,7 @@ static Device readDevice(TableReader file) {
   device.memoryBytesPerSecond = file.number("memory_bytes_per_second", rates);
   device.launchSeconds = file.number("launch_seconds", seconds);
   device.hostBytesPerSecond = file.number("host_bytes_per_second", rates);
+  device.collectiveCores = file.number("collective_cores", {0, 1024}, 1);
   TableReader peaks =
       file.inner("flops_per_second", "[device.flops_per_second]");
   bool hasAny = false;

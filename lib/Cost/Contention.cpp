@@ -14,8 +14,16 @@ using namespace weft::cost;
 
 /// What is sent was read, and what arrives is written and read again.
 static constexpr double passesOverMemory = 3;
-/// Of a core that computes and communicates at the same time.
-static constexpr double shareOfCore = 0.5;
+
+/// Threads that compute and threads that communicate share the cores of a rank:
+/// where there are fewer, all take longer.
+static Contention onCores(const Cluster &cluster) {
+  const double computing = static_cast<double>(cluster.device.units);
+  const double threads = computing + cluster.device.collectiveCores;
+  const double factor =
+      std::max(1.0, threads / std::max(computing, cluster.node.coresOfRank));
+  return {factor, factor};
+}
 
 Contention cost::contention(const Cluster &cluster, const CollectiveCall &call,
                             const CollectiveTime &time,
@@ -25,7 +33,7 @@ Contention cost::contention(const Cluster &cluster, const CollectiveCall &call,
     return {};
   const Device &device = cluster.device;
   if (device.generation == Generation::Cpu)
-    return {1 / (1 - shareOfCore), 1 / shareOfCore};
+    return onCores(cluster);
   const double units = static_cast<double>(device.units);
   const double taken = std::min(calibration.collectiveUnits, units / 2) / units;
   const double sent =
@@ -33,4 +41,9 @@ Contention cost::contention(const Cluster &cluster, const CollectiveCall &call,
   const double memory = (sent * passesOverMemory + memoryBytesPerSecond) /
                         (device.memoryBytesPerSecond * calibration.readRate);
   return {std::max(1 / (1 - taken), memory), std::max(1.0, memory)};
+}
+
+double cost::hiddenShare(const Contention &contention) {
+  return std::max(0.0, 1 / contention.computeFactor +
+                           1 / contention.communicationFactor - 1);
 }

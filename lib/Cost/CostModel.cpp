@@ -82,6 +82,14 @@ Contention CostModel::contention(const CollectiveCall &call,
                           calibration);
 }
 
+bool CostModel::hides(const CollectiveCall &call) const {
+  // Less is within the error of the model.
+  constexpr double leastShare = 0.05;
+  const CollectiveTime time = collective(call);
+  return time.seconds <= 0 ||
+         hiddenShare(contention(call, time, 0)) >= leastShare;
+}
+
 double CostModel::usableBytes() const {
   return machine.device.memoryBytes - machine.reserves.bytes();
 }

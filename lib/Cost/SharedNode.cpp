@@ -41,6 +41,8 @@ Cluster cost::shareNode(Cluster cluster, int64_t ranks) {
   const double inNode = cluster.network
                             ? std::min(static_cast<double>(ranks), devices)
                             : static_cast<double>(ranks);
+  cluster.node.coresOfRank = static_cast<double>(device.units) *
+                             std::max(1.0, devices / std::max(inNode, 1.0));
   if (cluster.node.memoryBytesPerSecond > 0) {
     const double share = cluster.node.memoryBytesPerSecond /
                          std::min(std::max(inNode, 1.0), devices);

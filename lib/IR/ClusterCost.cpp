@@ -16,6 +16,18 @@
 using namespace mlir;
 using namespace weft;
 
+/// Of the largest mesh of the module that holds an op, or that it is.
+static int64_t countRanks(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  int64_t ranks = 1;
+  if (module)
+    for (auto mesh : module.getOps<MeshOp>())
+      ranks = std::max(ranks, mesh.getMesh().toMesh().numDevices());
+  return ranks;
+}
+
 FailureOr<cost::CostModel> weft::loadCostModel(Operation *op,
                                                const std::string &cluster) {
   cost::ParsedCluster parsed = cost::loadCluster(cluster);
@@ -23,7 +35,7 @@ FailureOr<cost::CostModel> weft::loadCostModel(Operation *op,
     op->emitError() << problem;
   if (!parsed.cluster)
     return failure();
-  return cost::CostModel(*parsed.cluster);
+  return cost::CostModel(*parsed.cluster).ofRanks(countRanks(op));
 }
 
 cost::Placement weft::placeGroups(const cost::CostModel &model, MeshOp meshOp,

@@ -65,6 +65,9 @@ struct Candidate {
   cost::CollectiveCall call;
   /// When its operand is there, and when its result is needed.
   double ready = 0, needed = 0;
+  /// Whether anything is computed beside it. Otherwise it takes its time
+  /// whenever it runs.
+  bool isHidden = true;
   /// Nothing hides it, so it waits for nothing else.
   bool isAlone = false;
 };
@@ -251,8 +254,11 @@ std::optional<Candidate> Combiner::describe(Operation *op,
       place != numbers.end() && isa<RepeatOp>(producer))
     found.ready = times.ready(op->getOperand(0), place->second);
   found.needed = times.at(found.latest);
-  found.isAlone = isLarge && found.needed - found.ready <
-                                 model.collective(found.call).seconds;
+  found.isHidden = model.hides(found.call);
+  // Where nothing is hidden, nobody computes while it waits for others.
+  found.isAlone =
+      isLarge && found.isHidden &&
+      found.needed - found.ready < model.collective(found.call).seconds;
   return found;
 }
 
@@ -349,7 +355,9 @@ void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
     return;
   std::vector<double> ready;
   for (const Candidate &candidate : candidates) {
-    double time = gathers ? times.whole() - candidate.needed : candidate.ready;
+    double time = !candidate.isHidden ? 0
+                  : gathers           ? times.whole() - candidate.needed
+                                      : candidate.ready;
     ready.push_back(ready.empty() ? time : std::max(ready.back(), time));
   }
   const cost::Link link = links.link(findGroups(candidates.front().op).span);

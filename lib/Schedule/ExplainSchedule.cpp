@@ -170,8 +170,8 @@ static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model,
       seconds = estimateSeconds(&op, model);
     }
     step.picoseconds = toPicoseconds(seconds);
-    step.isCollective = bool(start);
-    if (start)
+    step.isCollective = start && hides(start, model);
+    if (step.isCollective)
       step.link = int32_t(callOf(start, model).group.level);
     indices[&op] = int32_t(steps.size());
     steps.push_back(std::move(step));
@@ -212,12 +212,16 @@ static std::string printHidden(const CollectiveTimes &collective,
          nameOf(longest) + "\n";
 }
 
-/// Why the rank waits: the links are busy, or it has nothing else to do.
-static std::string printExposed(const CollectiveTimes &collective) {
+/// Why the rank waits: nothing can run beside it, the links are busy, or the
+/// rank has nothing else to do.
+static std::string printExposed(const CollectiveTimes &collective,
+                                const cost::CostModel &model) {
   if (collective.exposed() <= 0)
     return "";
   std::string text =
       "      exposed: " + printSeconds(collective.exposed()) + ", ";
+  if (!hides(StartOp(collective.start), model))
+    return text + "it takes the cores that compute\n";
   if (collective.begin > collective.issued)
     text += "its links are busy for " +
             printSeconds(collective.begin - collective.issued) +
@@ -244,7 +248,7 @@ static std::string print(const CollectiveTimes &collective,
   if (auto cause = start->getAttrOfType<StringAttr>("cause"))
     text += ": " + cause.getValue().split('\n').first.str();
   return text + "\n" + printHidden(collective, model) +
-         printExposed(collective);
+         printExposed(collective, model);
 }
 
 /// Of the collectives over each of several lists of axes, what is exposed, and

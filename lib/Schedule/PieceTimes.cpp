@@ -143,7 +143,8 @@ void StepBuilder::add(Operation *op, int64_t number, int64_t count) {
   step.operands.assign(needed.begin(), needed.end());
   step.picoseconds = std::llround(seconds * picosecondsPerSecond);
   double share = 0;
-  if (auto communication = dyn_cast<CommunicationOpInterface>(op)) {
+  auto communication = dyn_cast<CommunicationOpInterface>(op);
+  if (communication && hides(communication, model)) {
     cost::CollectiveCall call = callOf(communication, model);
     step.isCollective = true;
     step.enlarges = bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));

@@ -91,13 +91,15 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
             definer != indices.end())
           step.operands.push_back(definer->second);
     });
-    step.isCollective = isa<CommunicationOpInterface>(op);
-    step.enlarges = step.isCollective &&
-                    bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
     step.picoseconds =
         std::llround(estimateSeconds(op, model) * picosecondsPerSecond);
-    if (auto communication = dyn_cast<CommunicationOpInterface>(op))
+    auto communication = dyn_cast<CommunicationOpInterface>(op);
+    // One that takes the cores that compute is a step of computation.
+    if (communication && hides(communication, model)) {
+      step.isCollective = true;
+      step.enlarges = bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
       step.link = int32_t(callOf(communication, model).group.level);
+    }
     if (!takesNoMemory(op))
       for (Value result : op->getResults())
         step.bytes += bytesOf(result);
@@ -109,25 +111,32 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
   return steps;
 }
 
+/// Waits for a collective that has been started in the place of its op.
+static void waitFor(Operation *op, Value pending, OpBuilder &builder) {
+  auto wait = WaitOp::create(builder, op->getLoc(), pending);
+  setOrigin(wait, getOrigin(op));
+  op->getResult(0).replaceAllUsesWith(wait.getResult());
+  op->erase();
+}
+
 /// Puts the ops of `block` in the order of `actions`; returns the number of
 /// collectives.
 static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
-                       ArrayRef<Action> actions) {
+                       ArrayRef<Step> steps, ArrayRef<Action> actions) {
   OpBuilder builder = OpBuilder::atBlockTerminator(&block);
   llvm::DenseMap<int32_t, Value> starts;
   for (const Action &action : actions) {
     Operation *op = ops[action.step];
     if (action.isWait) {
-      auto wait = WaitOp::create(builder, op->getLoc(), starts.at(action.step));
-      setOrigin(wait, getOrigin(op));
-      op->getResult(0).replaceAllUsesWith(wait.getResult());
-      op->erase();
+      waitFor(op, starts.at(action.step), builder);
     } else if (auto communication = dyn_cast<CommunicationOpInterface>(op)) {
       Value pending = communication.buildStart(builder);
       setOrigin(pending.getDefiningOp(), getOrigin(op));
       if (Attribute piece = op->getAttr(kPieceAttrName))
         pending.getDefiningOp()->setAttr(kPieceAttrName, piece);
       starts[action.step] = pending;
+      if (!steps[action.step].isCollective)
+        waitFor(op, pending, builder);
     } else {
       op->moveBefore(block.getTerminator());
     }
@@ -180,7 +189,7 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
           << problem;
     if (!problems.empty())
       return signalPassFailure();
-    collectives += reorder(block, ops, actions);
+    collectives += reorder(block, ops, steps, actions);
     eraseBarriers(block);
   }
 };

@@ -7,6 +7,7 @@
 
 #include "ResultPlacement.h"
 
+#include "weft/IR/ClusterCost.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/Passes.h"
 
@@ -87,8 +88,11 @@ std::optional<EarlyStart> Finder::find(StartOp start) const {
 namespace {
 
 struct StartInLoops : weft::impl::StartInLoopsBase<StartInLoops> {
+  using StartInLoopsBase::StartInLoopsBase;
+
   void runOnInput() override;
-  void startEarly(func::FuncOp entry, const ProgramStates &states);
+  void startEarly(func::FuncOp entry, const ProgramStates &states,
+                  const cost::CostModel &model);
 };
 
 } // namespace
@@ -114,13 +118,17 @@ static void addViews(Value value, llvm::SetVector<Operation *> &views) {
   views.insert(op);
 }
 
-void StartInLoops::startEarly(func::FuncOp entry, const ProgramStates &states) {
+void StartInLoops::startEarly(func::FuncOp entry, const ProgramStates &states,
+                              const cost::CostModel &model) {
   std::vector<EarlyStart> found;
   {
     EntryBuffers buffers(entry, states, ResultBinding::Bound);
-    for (auto start : entry.front().getOps<StartOp>())
+    for (auto start : entry.front().getOps<StartOp>()) {
+      if (!hides(start, model))
+        continue;
       if (auto early = Finder(buffers).find(start))
         found.push_back(*early);
+    }
   }
   if (found.empty())
     return;
@@ -159,6 +167,9 @@ void StartInLoops::startEarly(func::FuncOp entry, const ProgramStates &states) {
 
 void StartInLoops::runOnInput() {
   ModuleOp module = getOperation();
+  FailureOr<cost::CostModel> model = loadCostModel(module, cluster);
+  if (failed(model))
+    return signalPassFailure();
   FailureOr<ProgramStates> states = ProgramStates::collect(module);
   if (failed(states))
     return signalPassFailure();
@@ -167,6 +178,6 @@ void StartInLoops::runOnInput() {
     if (llvm::none_of(entry.getOps<StartOp>(), findLoopBefore))
       continue;
     placeInBuffers(entry, *states, pairs);
-    startEarly(entry, *states);
+    startEarly(entry, *states, *model);
   }
 }

@@ -5,10 +5,13 @@
 // behind all of them. Where a product takes much longer than a sum, the first
 // two are one call that the third product hides, and the last is not held up
 // by them; where a sum takes longer than a product, the first one begins as soon as it can.
+// Where ranks have no core to spare for them, no product hides a sum: one call is the fastest.
 
 // RUN: shard-opt %s --weft-combine-collectives="cluster=%S/Inputs/uniform.toml" | FileCheck %s --check-prefix=HIDDEN
 // RUN: sed 's/100e9/2e9/; s/2.5e-6/150e-6/' %S/Inputs/uniform.toml > %t.toml
 // RUN: shard-opt %s --weft-combine-collectives="cluster=%t.toml" | FileCheck %s --check-prefix=SLOW
+// RUN: sed 's/^devices = 1024/devices = 2/' %S/Inputs/uniform.toml > %t.cores.toml
+// RUN: shard-opt %s --weft-combine-collectives="cluster=%t.cores.toml" | FileCheck %s --check-prefix=TURNS
 
 weft.mesh @mesh = <["data"=2]>
 
@@ -26,6 +29,10 @@ weft.mesh @mesh = <["data"=2]>
 // SLOW: weft.dot_general
 // SLOW: weft.all_reduce {{.*}} : tensor<524288xf32>
 // SLOW-NOT: weft.all_reduce
+
+// TURNS-COUNT-3: weft.dot_general
+// TURNS: weft.all_reduce {{.*}} : tensor<786432xf32>
+// TURNS-NOT: weft.all_reduce
 func.func @backward(%x: tensor<512x262144xf32>, %dy: tensor<262144x512xf32>, %w: tensor<512x512xf32>)
     -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
   %a = weft.dot_general %x, %dy contracting = [1] x [0] : (tensor<512x262144xf32>, tensor<262144x512xf32>) -> tensor<512x512xf32>

@@ -6,6 +6,7 @@
 
 // RUN: shard-compile %s --cluster=%S/../Partition/Inputs/uniform.toml --target=none --explain=schedule -o %t.plan | FileCheck %s
 // RUN: shard-compile %s --cluster=%S/../Partition/Inputs/uniform.toml --target=none --explain=schedule --overlap-collectives=false -o %t.plan | FileCheck %s --check-prefix=ALONE
+// RUN: shard-compile %s --cluster=cpu-2core --target=none --explain=schedule -o %t.plan | FileCheck %s --check-prefix=TURNS
 // RUN: not shard-compile %s --explain=memory -o %t.plan 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // RUN: not shard-compile %s --explain=schedule --emit=spmd 2>&1 | FileCheck %s --check-prefix=FORM
@@ -24,6 +25,9 @@
 // ALONE: 2 collectives, [[ALL:[0-9.]+ us]], exposed [[ALL]]
 // ALONE: launch @kernel_0 ({{.*}}) needs it, and there is nothing else to compute
 // ALONE-NOT: hidden
+
+// TURNS: 2 collectives, [[ALL:.*]], exposed [[ALL]]
+// TURNS-COUNT-2: exposed: {{.*}}, it takes the cores that compute
 weft.mesh @mesh = <["data"=2]>
 func.func @step(%x: tensor<512x262144xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}]>},
                 %y: tensor<262144x512xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})

@@ -3,6 +3,9 @@
 
 // Reductions of what a loop adds up begin beside its last iteration.
 // RUN: shard-opt %s --split-input-file --weft-start-in-loops | FileCheck %s
+// Threads without a core to spare would take turns with it.
+// RUN: shard-opt %s --split-input-file --weft-start-in-loops=cluster=cpu-2core | FileCheck %s --check-prefix=TURNS
+// TURNS-NOT: weft.behind
 // RUN: shard-opt %s --split-input-file --weft-start-in-loops --weft-plan-memory | FileCheck %s --check-prefix=PLANNED
 
 weft.mesh @mesh = <["data"=2]>

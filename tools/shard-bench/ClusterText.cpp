@@ -142,6 +142,8 @@ std::string printCluster(const FittedCluster &fitted, const Results &results,
               "measured: from one kernel to the next, in a list of them");
   text.number("host_bytes_per_second", device.hostBytesPerSecond,
               "half of memory_bytes_per_second: a copy reads and writes");
+  text.integer("collective_cores", device.collectiveCores,
+               "a thread beside the one that computes");
   printPeaks(text, fitted, results);
   printCore(text, device.core);
   printNode(text, cluster);

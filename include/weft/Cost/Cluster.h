@@ -95,6 +95,9 @@ struct Device {
   double launchSeconds = 0;
   /// Copies between the device and its host, one direction.
   double hostBytesPerSecond = 0;
+  /// Of a CPU: on how many cores a collective of a rank runs, beside the
+  /// `units` that compute; 0 where other hardware moves the data.
+  double collectiveCores = 1;
   CoreRates core;
 
   double peak(Precision precision) const {
@@ -127,6 +130,9 @@ struct Node {
   int64_t devices = 1;
   /// Of all devices of a CPU together; 0: each has its own.
   double memoryBytesPerSecond = 0;
+  /// Of a CPU: cores of the node for each of its ranks, where these are counted
+  /// (SharedNode.h); otherwise a rank has those that it computes on.
+  double coresOfRank = 0;
   NodeLink link;
 };
 

@@ -82,6 +82,9 @@ struct Contention {
 Contention contention(const Cluster &cluster, const CollectiveCall &call,
                       const CollectiveTime &time, double memoryBytesPerSecond,
                       const Calibration &calibration);
+/// Of the time that the two run side by side, what is saved against one after
+/// the other: 1 where each is as fast as alone, 0 where they take turns.
+double hiddenShare(const Contention &contention);
 
 } // namespace weft::cost
 

@@ -62,6 +62,9 @@ public:
   CollectiveCost links() const;
   Contention contention(const CollectiveCall &call, const CollectiveTime &time,
                         double memoryBytesPerSecond) const;
+  /// Whether computing beside a collective saves time. Where it does not, the
+  /// collective is best done at once by the one who needs it.
+  bool hides(const CollectiveCall &call) const;
 
   /// Memory of a device that a plan can have.
   double usableBytes() const;

@@ -9,7 +9,9 @@
 // one memory; more of them take turns, and whatever they do takes longer.
 //
 // Example: a node of 2 cores of 40 GB/s each, 60 GB/s together. Two ranks have
-// 30 GB/s each and all of a core, four ranks 15 GB/s and half of a core.
+// 30 GB/s each and all of a core, four ranks 15 GB/s and half of a core. Of one
+// rank the other core is to spare: collectives run beside it there
+// (CollectiveTime.h, contention).
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,7 +25,8 @@
 
 namespace weft {
 
-/// What the option `cluster` of a pass names. Errors are reported at `op`.
+/// What the option `cluster` of a pass names, as each rank of the module's mesh
+/// has it. Errors are reported at `op`.
 mlir::FailureOr<cost::CostModel> loadCostModel(mlir::Operation *op,
                                                const std::string &cluster);
 
@@ -36,6 +37,11 @@ cost::Placement placeGroups(const cost::CostModel &model, MeshOp mesh,
 /// Verified ops have a mesh that knows their axes.
 cost::CollectiveCall callOf(CommunicationOpInterface op,
                             const cost::CostModel &model);
+
+/// Whether communication is worth starting before its result is needed.
+inline bool hides(CommunicationOpInterface op, const cost::CostModel &model) {
+  return model.hides(callOf(op, model));
+}
 
 /// Attention and its gradient.
 cost::Attention costOf(AttentionOp op);

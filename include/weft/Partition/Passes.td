@@ -302,7 +302,9 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     Which ones become one is chosen by the cost model: their operands are made,
     or their results needed, at estimated times, and the last call shall end
     first, with the fewest calls. So what the backward pass hides is sent in
-    large parts, and what nothing hides begins early. At most an eighth of
+    large parts, and what nothing hides begins early. Where collectives take the
+    cores that compute, none is hidden, and all of them shall take the least
+    time. At most an eighth of
     all bytes that are summed alike wait for each other; and no more than an
     eighth of what is gathered or scattered alike is there at once, unless a
     latency is the time of moving it.

@@ -316,7 +316,8 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
     of the program. Of some such orders, which let ops pass each other more or
     less far, the one is taken that the cost model expects to end first, with
     one queue for each level of links, among those that hold no more bytes
-    than allowed. All devices run the same program, hence start the same
+    than allowed. A collective that would take the cores that compute, as
+    between threads without a core to spare, is waited for at once. All devices run the same program, hence start the same
     collectives in the same order.
 
     **Leaves** no collective of form 3.
@@ -386,12 +387,17 @@ def StartInLoops : FormPass<"weft-start-in-loops", "Schedule"> {
     `weft.start` behind the loop says in `weft.behind` which instruction of the
     loop that is. They come right behind the loop then, in the order in which
     their operands are there. Those that are not written over their operand stay
-    behind the loop where the entry would need more memory at its peak.
+    behind the loop where the entry would need more memory at its peak, and so
+    do those that would take the cores that compute.
 
     **Leaves** `weft.behind` on `weft.start` ops.
 
     **Example** `test/Schedule/start-in-loops.mlir`.
   }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
+           "The machines, by the name of a cluster or a file.">
+  ];
   let dependentDialects = ["::weft::WeftDialect"];
   let statistics = [
     Statistic<"started", "started", "Collectives that start in a loop">

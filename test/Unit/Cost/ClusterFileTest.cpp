@@ -292,6 +292,12 @@ TEST(ClusterFileTest, ImpossibleValues) {
                           "link where a node has several devices"));
 }
 
+TEST(ClusterFileTest, CoresOfCollectivesAreOfCpus) {
+  EXPECT_THAT(problemsOf("units = 100", "units = 100\ncollective_cores = 1"),
+              ElementsAre("c.toml:6:1: \"collective_cores\" in [device] is for "
+                          "devices of the generation cpu"));
+}
+
 TEST(ClusterFileTest, CachesAreOfSharedMemory) {
   EXPECT_THAT(problemsOf("bytes_per_second = 400e9",
                          "bytes_per_second = 400e9\ncache_bytes = 1e6"),

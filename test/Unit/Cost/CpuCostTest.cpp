@@ -159,6 +159,42 @@ TEST_F(CpuCostTest, MoreRanksThanCoresTakeTurns) {
                    2 * model().collective(call).seconds);
 }
 
+TEST_F(CpuCostTest, CollectivesTakeCoresThatCompute) {
+  const CollectiveCall call{CollectiveKind::AllReduce, 1e9,
+                            model().place({{2, 1}})};
+  const auto factor = [&](const CostModel &of) {
+    const Contention both = of.contention(call, of.collective(call), 0);
+    EXPECT_DOUBLE_EQ(both.computeFactor, both.communicationFactor);
+    return both.computeFactor;
+  };
+  // Two threads of a rank have one core, or two.
+  EXPECT_DOUBLE_EQ(factor(model().ofRanks(2)), 2);
+  EXPECT_FALSE(model().ofRanks(2).hides(call));
+  EXPECT_FALSE(model().ofRanks(8).hides(call));
+  cluster.node.devices = 4;
+  EXPECT_DOUBLE_EQ(factor(model().ofRanks(2)), 1);
+  EXPECT_TRUE(model().ofRanks(2).hides(call));
+  // One core is left for two ranks.
+  EXPECT_DOUBLE_EQ(factor(model().ofRanks(3)), 1.5);
+  EXPECT_TRUE(model().ofRanks(3).hides(call));
+  // Where ranks compute on two cores each, a third thread is half as much.
+  cluster.device.units = 2;
+  EXPECT_DOUBLE_EQ(factor(model().ofRanks(4)), 1.5);
+  // Other hardware moves the data.
+  cluster.device.collectiveCores = 0;
+  EXPECT_DOUBLE_EQ(factor(model().ofRanks(4)), 1);
+}
+
+TEST_F(CpuCostTest, SavedIsWhatBothDoTogether) {
+  EXPECT_DOUBLE_EQ(hiddenShare({1, 1}), 1);
+  EXPECT_DOUBLE_EQ(hiddenShare({2, 2}), 0);
+  EXPECT_DOUBLE_EQ(hiddenShare({1.25, 1}), 0.8);
+  EXPECT_DOUBLE_EQ(hiddenShare({3, 2}), 0);
+  const CostModel h100(*loadCluster("dgx-h100").cluster);
+  EXPECT_TRUE(
+      h100.hides({CollectiveKind::AllReduce, 1e9, h100.place({{8, 1}})}));
+}
+
 TEST_F(CpuCostTest, AnyNumberOfRanksFits) {
   EXPECT_GT(mostRanks(cluster), 1'000'000);
   EXPECT_EQ(mostRanks(*loadCluster("dgx-h100").cluster),
@@ -185,6 +221,7 @@ memory_bytes = 8e9
 memory_bytes_per_second = 10e9
 launch_seconds = 1e-7
 host_bytes_per_second = 5e9
+collective_cores = 0.5
 [device.flops_per_second]
 f32 = 100e9
 [device.cache]
@@ -224,6 +261,7 @@ TEST_F(CpuCostTest, FileSaysWhatACoreDoes) {
   EXPECT_EQ(core.functionSeconds[static_cast<size_t>(Function::Pow)], 2e-9);
   EXPECT_EQ(core.functionSeconds[static_cast<size_t>(Function::Sin)], 0);
   EXPECT_EQ(parsed.cluster->node.memoryBytesPerSecond, 15e9);
+  EXPECT_EQ(parsed.cluster->device.collectiveCores, 0.5);
 }
 
 TEST_F(CpuCostTest, CoresAreOfCpus) {
@@ -232,12 +270,14 @@ TEST_F(CpuCostTest, CoresAreOfCpus) {
   EXPECT_THAT(
       parseCluster(text, "c.toml").problems,
       testing::ElementsAre(
-          "c.toml:12:9: [device.cache] is for devices of the generation cpu",
-          "c.toml:15:9: [device.gemm] is for devices of the generation cpu",
-          "c.toml:18:9: [device.attention] is for devices of the generation "
+          "c.toml:10:1: \"collective_cores\" in [device] is for devices of "
+          "the generation cpu",
+          "c.toml:13:9: [device.cache] is for devices of the generation cpu",
+          "c.toml:16:9: [device.gemm] is for devices of the generation cpu",
+          "c.toml:19:9: [device.attention] is for devices of the generation "
           "cpu",
-          "c.toml:21:9: [device.elementwise] is for devices of the generation "
+          "c.toml:22:9: [device.elementwise] is for devices of the generation "
           "cpu",
-          "c.toml:23:9: [device.function_seconds] is for devices of the "
+          "c.toml:24:9: [device.function_seconds] is for devices of the "
           "generation cpu"));
 }
