@@ -7,8 +7,9 @@
 Training steps of two ranks (float32, AdamW) are compiled with and without --overlap-collectives,
 --combine-collectives and collectives in pieces, and run in turns, first the one and first the other. Each pair gives a
 ratio of times; printed are the median, the quartiles, and the share of pairs in which the step with them was faster. A
-pair counts if other processes had less than 5 % of the cores meanwhile (predict_cpu.py), unless `--all`. Timings need an
-optimised build (preset release) on PYTHONPATH.
+pair counts if other processes had less than 5 % of the cores meanwhile (predict_cpu.py), unless `--all`; on a busy
+machine `--all --ahead` has steps of nearly the same time (run_ahead.py). Timings need an optimised build (preset
+release) on PYTHONPATH.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import warnings
 import numpy as np
 import weft
 from predict_cpu import busy_seconds, is_quiet
+from run_ahead import add_argument, run_ahead
 
 NARROW = {"layers": 8, "hidden": 64, "heads": 4, "vocabulary": 512, "sequence": 64, "global_batch": 4, "dtype": "float32"}
 WIDE = {"layers": 4, "hidden": 256, "heads": 4, "vocabulary": 8192, "sequence": 256, "global_batch": 4, "dtype": "float32"}
@@ -72,7 +74,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=30, help="for the pairs of one line, at most")
     parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
     parser.add_argument("--all", action="store_true", help="count pairs beside which others ran, too")
+    add_argument(parser)
     args = parser.parse_args()
+    if args.ahead:
+        run_ahead()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print("| model | layout | with | calls | over none | quartiles | faster in | pairs |\n"
           "| --- | --- | --- | ---: | ---: | --- | ---: | ---: |")

@@ -14,6 +14,8 @@ CPU time is that of all threads, over the cores that the ranks have: what a step
 cores, but for waiting. Beside it is what is predicted of the same, the step without the bubble of a pipeline. The
 fastest counts, as in the cluster file. Kendall's tau is of the order of the layouts of a model.
 
+`--ahead` runs the steps ahead of other processes (run_ahead.py), and takes all of them for quiet.
+
 `--keep FOLDER` leaves the plans there, and a trace of one step of each beside them, for
 `shard-sim plan X.plan --measured=X.json`. Timings need an optimised build (preset release) on PYTHONPATH.
 """
@@ -34,6 +36,7 @@ import numpy as np
 
 import weft
 import weft.numpy as wnp
+from run_ahead import add_argument, run_ahead
 from weft import P, optim
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -121,7 +124,7 @@ class Case:
         waits = [role["bubble_seconds"] + sum(c["exposed_seconds"] for c in role["communication"]
                                               if c["axes"] == "pipeline") for role in entry["roles"]]
         self.work = self.predicted - statistics.mean(waits)
-        self.ranks = plan.ranks
+        self.ranks, self.ahead = plan.ranks, options.ahead
         self.cores = min(plan.ranks, os.cpu_count())
         self.cpu, self.quiet = [], []
         self.plan, self.session = plan, None
@@ -145,7 +148,7 @@ class Case:
         self.session.run(self.entry.name)
         taken, wall = time.process_time() - before, self.session.last_run.total
         self.cpu.append(taken / self.cores)
-        if is_quiet(busy_seconds() - others - taken, wall):
+        if self.ahead or is_quiet(busy_seconds() - others - taken, wall):
             self.quiet.append(wall)
 
     @property
@@ -209,8 +212,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=120, help="for all rounds (default: 120)")
     parser.add_argument("--only", nargs="*", metavar="TEXT", help="cases whose \"MODEL, LAYOUT\" has one of these")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for plans and traces")
+    add_argument(parser)
     parser.add_argument("--simulator", type=pathlib.Path, default=ROOT / "build/release/bin/shard-sim")
     options = parser.parse_args()
+    if options.ahead:
+        run_ahead()
     with tempfile.TemporaryDirectory() as folder:
         options.keep = options.keep or pathlib.Path(folder)
         options.keep.mkdir(parents=True, exist_ok=True)

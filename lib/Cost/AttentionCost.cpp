@@ -58,7 +58,25 @@ static double causalShare(const Attention &attention, double block) {
              : 1;
 }
 
-/// The runtime's own kernels, which stay in the cache.
+/// What the operands and results of a CPU's kernel take beyond the cache: as
+/// those of a matmul. Backward, all operands and outputs are read.
+static double cpuTrafficSeconds(const Device &device,
+                                const Attention &attention) {
+  const CoreRates &core = device.core;
+  if (attention.isWarm || core.gemmBytesPerSecond <= 0)
+    return 0;
+  const double row = bytesOf(attention.precision) *
+                     static_cast<double>(attention.batch * attention.headSize);
+  const double queries =
+      row * static_cast<double>(attention.heads * attention.queryLength);
+  const double keys =
+      row * static_cast<double>(attention.keyValueHeads * attention.keyLength);
+  const double read = (attention.isBackward ? 3 : 1) * queries + 2 * keys;
+  const double written = queries + (attention.isBackward ? 2 * keys : 0);
+  return read / device.memoryBytesPerSecond + written / core.gemmBytesPerSecond;
+}
+
+/// The runtime's own kernels, whose blocks stay in the cache.
 static double cpuAttentionSeconds(const Device &device,
                                   const Attention &attention) {
   constexpr double block = 64;
@@ -66,7 +84,8 @@ static double cpuAttentionSeconds(const Device &device,
                           ? device.core.attentionGradFlopsPerSecond
                           : device.core.attentionFlopsPerSecond;
   return device.launchSeconds +
-         productFlops(attention) * causalShare(attention, block) / rate;
+         productFlops(attention) * causalShare(attention, block) / rate +
+         cpuTrafficSeconds(device, attention);
 }
 
 double cost::attentionSeconds(const Device &device, const Attention &attention,

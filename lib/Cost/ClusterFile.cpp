@@ -46,6 +46,7 @@ static void readCore(TableReader &file, Device &device) {
   core.gemmBytesPerSecond = gemm.number("bytes_per_second", rates, 0);
   core.gemmCachedBytesPerSecond =
       gemm.number("cached_bytes_per_second", rates, core.gemmBytesPerSecond);
+  core.gemmCacheBytes = gemm.number("cache_bytes", reserved, core.cacheBytes);
   gemm.finish();
   TableReader attention = file.inner("attention", "[device.attention]");
   core.attentionFlopsPerSecond = attention.number("flops_per_second", rates, 0);

@@ -63,18 +63,35 @@ static bool isAligned(const Gemm &gemm, double bytes) {
          isWhole(gemm.transposeB ? gemm.k : gemm.n) && isWhole(gemm.n);
 }
 
-/// What a CPU's product moves beside computing: operands are copied into the
-/// order in which they are read, the left one for each block of columns, and
-/// results are read and written again for each block of the sum but the first.
-/// A transposed left operand is copied column by column, which takes longer.
-static double movedBytes(const Gemm &gemm) {
+/// Of one product of a batch on a CPU.
+struct MovedBytes {
+  /// Operands are copied into the order in which they are read, the left one
+  /// for each block of columns. A transposed left operand is copied column by
+  /// column, which takes longer.
+  double packed = 0;
+  /// What is read of them from beyond the cache.
+  double operands = 0;
+  /// Results that come from there, and go back, for each block of the sum.
+  double results = 0;
+};
+
+static MovedBytes movedBytes(const Gemm &gemm, const CoreRates &core) {
   constexpr double blockColumns = 1024, blockDepth = 256, transposition = 3;
+  const double size = bytesOf(gemm.precision);
   const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
              k = static_cast<double>(gemm.k);
-  return static_cast<double>(gemm.batch) * bytesOf(gemm.precision) *
-         ((gemm.transposeA ? transposition : 1) * m * k *
-              std::ceil(n / blockColumns) +
-          k * n + m * n * (2 * std::ceil(k / blockDepth) - 1));
+  const double left = size * m * k * std::ceil(n / blockColumns),
+               right = size * k * n, result = size * m * n;
+  MovedBytes moved;
+  moved.packed = (gemm.transposeA ? transposition : 1) * left + right;
+  if (!gemm.isWarm || size * (m * k + k * n) > core.cacheBytes)
+    moved.operands = left + right;
+  // A small result is written where something small was before.
+  if (result > core.gemmCacheBytes)
+    moved.results = result * std::ceil(k / blockDepth);
+  else if (!gemm.isWarm && result > core.cacheBytes)
+    moved.results = result;
+  return moved;
 }
 
 /// A core's registers hold a tile of 8 rows and 16 columns.
@@ -83,18 +100,17 @@ static double cpuGemmSeconds(const Device &device, const Gemm &gemm) {
   const auto up = [](int64_t size, double unit) {
     return unit * std::ceil(static_cast<double>(size) / unit);
   };
+  const double batch = static_cast<double>(gemm.batch);
   const double computed = 2 * up(gemm.m, rows) * up(gemm.n, columns) *
-                          static_cast<double>(gemm.k) *
-                          static_cast<double>(gemm.batch) /
+                          static_cast<double>(gemm.k) * batch /
                           peakFlopsPerSecond(device, gemm.precision);
   const CoreRates &core = device.core;
   if (core.gemmBytesPerSecond <= 0)
     return std::max(computed, gemm.bytes() / device.memoryBytesPerSecond);
-  // Copies of the operands are in the cache beside them.
-  const double bytesOfOne = 2 * gemm.bytes() / static_cast<double>(gemm.batch);
-  return computed + movedBytes(gemm) / (bytesOfOne <= core.cacheBytes
-                                            ? core.gemmCachedBytesPerSecond
-                                            : core.gemmBytesPerSecond);
+  const MovedBytes moved = movedBytes(gemm, core);
+  return computed + batch * (moved.packed / core.gemmCachedBytesPerSecond +
+                             moved.operands / device.memoryBytesPerSecond +
+                             moved.results / core.gemmBytesPerSecond);
 }
 
 double cost::gemmSeconds(const Device &device, const Gemm &gemm,

@@ -73,10 +73,12 @@ static void printCore(ClusterText &text, const CoreRates &core) {
               "measured: adding two vectors in the cache, median of sizes");
   text.table("device.gemm");
   text.number("bytes_per_second", core.gemmBytesPerSecond,
-              "measured: fitted with flops_per_second, operands beyond the "
+              "measured: fitted with flops_per_second, results beyond the "
               "cache");
   text.number("cached_bytes_per_second", core.gemmCachedBytesPerSecond,
-              "measured: the same, operands in the cache");
+              "measured: the same, copies of operands in the cache");
+  text.integer("cache_bytes", core.gemmCacheBytes,
+               "measured: the same, results that stay in the cache");
   text.table("device.attention");
   text.number("flops_per_second", core.attentionFlopsPerSecond,
               "measured: causal attention, whole blocks, median of sizes");
@@ -137,7 +139,7 @@ std::string printCluster(const FittedCluster &fitted, const Results &results,
   text.integer("memory_bytes", device.memoryBytes,
                "the machine's, divided by its cores");
   text.number("memory_bytes_per_second", device.memoryBytesPerSecond,
-              "measured: adding two vectors, the most bytes");
+              "measured: adding two vectors beyond the cache, median of sizes");
   text.number("launch_seconds", device.launchSeconds,
               "measured: from one kernel to the next, in a list of them");
   text.number("host_bytes_per_second", device.hostBytesPerSecond,

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 using namespace weft::cost;
 using weft::runtime::DType;
@@ -72,7 +73,14 @@ static void fitMemory(const Results &results, Cluster &cluster) {
     else
       together = std::max(together, rate * row.ranks);
   }
-  const CacheFit fit = fitCache(alone);
+  CacheFit fit = fitCache(alone);
+  // What a step moves is of all sizes beyond the cache, not the most.
+  std::vector<double> beyond;
+  for (const auto &[bytes, rate] : alone)
+    if (bytes > fit.cacheBytes)
+      beyond.push_back(rate);
+  if (!beyond.empty())
+    fit.rate = medianOf(beyond);
   Device &device = cluster.device;
   device.core.cacheBytes = fit.cacheBytes;
   device.core.cachedBytesPerSecond = fit.cachedRate;
@@ -91,16 +99,50 @@ static Gemm toGemm(const GemmShape &shape) {
   gemm.precision = *findPrecision(runtime::name(shape.dtype));
   gemm.transposeA = shape.layout[0] == 't';
   gemm.transposeB = shape.layout[1] == 't';
+  gemm.isWarm = true;
   return gemm;
 }
 
-/// Of the symmetric equations `a x = b`, by Gauss; no pivot is zero for
-/// products that differ.
+/// Seconds of a product in three terms, of which each has a rate, at a rate of
+/// one: products, copies in the cache, and results beyond it. Operands from
+/// beyond it take a time that is known.
+struct GemmTerms {
+  std::array<double, 3> atRateOfOne{};
+  double known = 0;
+};
+
+static GemmTerms termsOf(const Gemm &gemm, const Device &device) {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  const auto secondsAt = [&](double flops, double copied, double results) {
+    Device only = device;
+    only.launchSeconds = 0;
+    only.flopsPerSecond.fill(flops);
+    only.core.gemmCachedBytesPerSecond = copied;
+    only.core.gemmBytesPerSecond = results;
+    return gemmSeconds(only, gemm, {});
+  };
+  GemmTerms terms;
+  terms.known = secondsAt(none, none, none);
+  terms.atRateOfOne = {secondsAt(1, none, none) - terms.known,
+                       secondsAt(none, 1, none) - terms.known,
+                       secondsAt(none, none, 1) - terms.known};
+  return terms;
+}
+
+/// Seconds at the three rates, and the sum of the squared relative errors.
+struct GemmFit {
+  std::array<double, 3> seconds{};
+  double error = std::numeric_limits<double>::infinity();
+};
+
+/// Of the symmetric equations `a x = b` with the unknowns in `used`, by Gauss;
+/// others are zero.
 static std::array<double, 3> solve(std::array<std::array<double, 3>, 3> a,
-                                   std::array<double, 3> b) {
+                                   std::array<double, 3> b, unsigned used) {
+  const auto isUsed = [&](size_t i) { return used >> i & 1; };
   for (size_t i = 0; i < 3; ++i)
     for (size_t row = 0; row < 3; ++row) {
-      if (row == i || a[i][i] == 0)
+      if (row == i || !isUsed(i) || !isUsed(row) || a[i][i] == 0)
         continue;
       const double factor = a[row][i] / a[i][i];
       for (size_t column = 0; column < 3; ++column)
@@ -108,52 +150,72 @@ static std::array<double, 3> solve(std::array<std::array<double, 3>, 3> a,
       b[row] -= factor * b[i];
     }
   for (size_t i = 0; i < 3; ++i)
-    b[i] = a[i][i] == 0 ? 0 : b[i] / a[i][i];
+    b[i] = !isUsed(i) || a[i][i] == 0 ? 0 : b[i] / a[i][i];
   return b;
 }
 
-/// Seconds of a product where one of the three rates is one a second, and the
-/// others have no limit.
-static std::array<double, 3> termsOf(const Gemm &gemm, const Device &device) {
-  std::array<double, 3> terms{};
-  for (size_t term = 0; term < 3; ++term) {
-    Device only = device;
-    only.launchSeconds = 0;
-    only.flopsPerSecond.fill(
-        term == 0 ? 1 : std::numeric_limits<double>::infinity());
-    only.core.gemmCachedBytesPerSecond =
-        term == 1 ? 1 : std::numeric_limits<double>::infinity();
-    only.core.gemmBytesPerSecond =
-        term == 2 ? 1 : std::numeric_limits<double>::infinity();
-    terms[term] = gemmSeconds(only, gemm, {});
-  }
-  return terms;
-}
-
-/// The times of products are sums of three terms, of which each has a rate:
-/// least squares of relative errors.
-static void fitGemms(const Results &results, FittedCluster &fitted) {
-  Device &device = fitted.cluster.device;
+/// Least squares of relative errors. A term that would be negative is none.
+static GemmFit fitTerms(const Results &results, const Device &device) {
   std::array<std::array<double, 3>, 3> a{};
   std::array<double, 3> b{};
+  std::vector<std::pair<GemmTerms, double>> measured;
   for (const GemmRow &row : results.gemms) {
     if (row.shape.dtype != DType::F32)
       continue;
-    const auto terms = termsOf(toGemm(row.shape), device);
+    const double best = row.timing.best;
+    const GemmTerms terms = termsOf(toGemm(row.shape), device);
+    measured.emplace_back(terms, best);
     for (size_t i = 0; i < 3; ++i) {
       for (size_t j = 0; j < 3; ++j)
-        a[i][j] += terms[i] * terms[j] / (row.timing.best * row.timing.best);
-      b[i] += terms[i] / row.timing.best;
+        a[i][j] += terms.atRateOfOne[i] * terms.atRateOfOne[j] / (best * best);
+      b[i] += terms.atRateOfOne[i] * (best - terms.known) / (best * best);
     }
   }
-  const auto seconds = solve(a, b);
+  GemmFit fit;
+  for (unsigned used = 1; used < 8; ++used) {
+    const std::array<double, 3> seconds = solve(a, b, used);
+    if (std::ranges::any_of(seconds, [](double each) { return each < 0; }))
+      continue;
+    double error = 0;
+    for (const auto &[terms, best] : measured) {
+      double predicted = terms.known;
+      for (size_t i = 0; i < 3; ++i)
+        predicted += terms.atRateOfOne[i] * seconds[i];
+      error += std::pow(predicted / best - 1, 2);
+    }
+    // Another term must be worth it.
+    constexpr double roundingError = 1e-12;
+    if (error < fit.error * (1 - 1e-3) - roundingError)
+      fit = {seconds, error};
+  }
+  return fit;
+}
+
+/// How large results may be that stay in the cache: as the products say whose
+/// results are of some sizes.
+static void fitGemms(const Results &results, FittedCluster &fitted) {
+  Device &device = fitted.cluster.device;
+  std::set<double> sizes;
+  for (const GemmRow &row : results.gemms)
+    if (row.shape.dtype == DType::F32)
+      sizes.insert(bytesOf(Precision::F32) * static_cast<double>(row.shape.m) *
+                   static_cast<double>(row.shape.n));
+  GemmFit best;
+  for (double size : sizes) {
+    Device tried = device;
+    tried.core.gemmCacheBytes = size;
+    if (const GemmFit fit = fitTerms(results, tried); fit.error < best.error) {
+      best = fit;
+      device.core.gemmCacheBytes = size;
+    }
+  }
   const auto rateOf = [](double each) {
     return each > 1 / noLimit ? 1 / each : noLimit;
   };
   device.flopsPerSecond[static_cast<size_t>(Precision::F32)] =
-      rateOf(seconds[0]);
-  device.core.gemmCachedBytesPerSecond = rateOf(seconds[1]);
-  device.core.gemmBytesPerSecond = rateOf(seconds[2]);
+      rateOf(best.seconds[0]);
+  device.core.gemmCachedBytesPerSecond = rateOf(best.seconds[1]);
+  device.core.gemmBytesPerSecond = rateOf(best.seconds[2]);
   int count = 0;
   for (const GemmRow &row : results.gemms) {
     if (row.shape.dtype != DType::F32) {
@@ -184,6 +246,7 @@ static void fitAttention(const Results &results, Device &device) {
                         row.shape.keyHeads,  row.shape.positions,
                         row.shape.positions, row.shape.headSize};
     attention.isCausal = true;
+    attention.isWarm = true;
     attention.isBackward = row.shape.isBackward;
     attention.precision = Precision::F32;
     rates[row.shape.isBackward].push_back(

@@ -42,12 +42,22 @@ static std::vector<int64_t> memorySizes(const SectionOptions &options) {
   return sizes;
 }
 
+/// Of those that all ranks move at once: beyond the cache.
+static std::vector<int64_t> sharedSizes(const std::vector<int64_t> &sizes) {
+  constexpr int64_t smaller = 8;
+  if (sizes.size() < 2)
+    return {sizes.back()};
+  return {std::max(sizes.front(), sizes.back() / smaller), sizes.back()};
+}
+
 static int machineCores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 static int countMemory(const SectionOptions &options) {
-  return static_cast<int>(memorySizes(options).size()) + (machineCores() > 1);
+  const std::vector<int64_t> sizes = memorySizes(options);
+  return static_cast<int>(
+      sizes.size() + (machineCores() > 1 ? sharedSizes(sizes).size() : 0));
 }
 
 static KernelCode addOf(int64_t elements) {
@@ -83,7 +93,7 @@ static Status runMemory(const SectionOptions &options, Results &results) {
   WEFT_RETURN_IF_ERROR(timeMemory(options, 1, sizes, results));
   if (machineCores() == 1)
     return {};
-  return timeMemory(options, machineCores(), {sizes.back()}, results);
+  return timeMemory(options, machineCores(), sharedSizes(sizes), results);
 }
 
 //===----------------------------------------------------------------------===//

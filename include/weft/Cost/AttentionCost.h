@@ -27,6 +27,8 @@ struct Attention {
   bool isCausal = false;
   bool isBackward = false;
   Precision precision = Precision::BF16;
+  /// As of a Gemm.
+  bool isWarm = false;
 
   /// As papers count: 4 batch heads queries keys size, half of it if causal,
   /// 2.5 times that backward.

@@ -69,9 +69,12 @@ std::optional<Function> findFunction(std::string_view name);
 struct CoreRates {
   /// Kernels of at most so many bytes stay in the cache.
   double cacheBytes = 0, cachedBytesPerSecond = 0;
-  /// At which matmuls copy operands and add up results: what is in the
-  /// cache, and what is not.
-  double gemmBytesPerSecond = 0, gemmCachedBytesPerSecond = 0;
+  /// At which matmuls copy operands that are in the cache.
+  double gemmCachedBytesPerSecond = 0;
+  /// At which results come from beyond the cache to be added to, a few elements
+  /// of each row at a time; larger ones than `gemmCacheBytes` do for each block
+  /// of a sum.
+  double gemmBytesPerSecond = 0, gemmCacheBytes = 0;
   /// Of the pairs of a query and a key that attention looks at.
   double attentionFlopsPerSecond = 0, attentionGradFlopsPerSecond = 0;
   /// Element-wise operations.

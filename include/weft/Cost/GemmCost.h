@@ -28,6 +28,9 @@ struct Gemm {
   int64_t m = 1, n = 1, k = 1, batch = 1;
   Precision precision = Precision::BF16;
   bool transposeA = false, transposeB = false;
+  /// Operands and result have just been used, as where it is repeated. In a
+  /// program other things have been in the cache since.
+  bool isWarm = false;
 
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) *

@@ -42,7 +42,8 @@ protected:
     Device &device = truth.device;
     device.flopsPerSecond[static_cast<size_t>(Precision::F32)] = 200e9;
     device.memoryBytesPerSecond = 12e9;
-    device.core = {12 << 20, 60e9, 15e9, 30e9, 150e9, 160e9, 50e9, {}};
+    device.core = {8 << 20, 60e9,  30e9, 15e9, 4 << 20,
+                   150e9,   160e9, 50e9, {}};
     truth.node.devices = 2;
     truth.node.link = {LinkKind::SharedMemory, 3e9, 2e-6, 4 << 20, 12e9};
     addProducts();
@@ -59,13 +60,15 @@ protected:
                                   {1024, 8192, 256}})
       results.gemms.push_back(
           {{m, n, k, DType::F32, "nn"},
-           exactly(model.gemm({m, n, k, 1, Precision::F32}))});
+           exactly(model.gemm(
+               {m, n, k, 1, Precision::F32, false, false, /*isWarm=*/true}))});
     results.gemms.push_back({{256, 256, 256, DType::F64, "nn"},
                              exactly(2 * 256.0 * 256 * 256 / 20e9)});
     for (bool isBackward : {false, true})
       for (int64_t positions : {256, 1024}) {
         Attention attention{1,  4,    4,          positions,     positions,
-                            64, true, isBackward, Precision::F32};
+                            64, true, isBackward, Precision::F32,
+                            /*isWarm=*/true};
         results.attention.push_back({{1, positions, 4, 4, 64, isBackward},
                                      exactly(model.attention(attention))});
       }
@@ -106,8 +109,6 @@ protected:
 TEST_F(FitTest, FindsTheRatesOfTheModel) {
   const FittedCluster fitted = fitCluster(results, machine);
   const Device &device = fitted.cluster.device;
-  // What products keep in the cache depends on the sizes that memory was
-  // measured at.
   EXPECT_NEAR(device.core.cacheBytes, 8 << 20, 1);
   EXPECT_NEAR(device.core.cachedBytesPerSecond / 60e9, 1, 1e-6);
   EXPECT_NEAR(device.memoryBytesPerSecond / 12e9, 1, 1e-6);
@@ -116,6 +117,7 @@ TEST_F(FitTest, FindsTheRatesOfTheModel) {
   EXPECT_NEAR(device.peak(Precision::F64) / 20e9, 1, 1e-6);
   EXPECT_NEAR(device.core.gemmBytesPerSecond / 15e9, 1, 1e-6);
   EXPECT_NEAR(device.core.gemmCachedBytesPerSecond / 30e9, 1, 1e-6);
+  EXPECT_NEAR(device.core.gemmCacheBytes, 4 << 20, 1);
   EXPECT_LT(fitted.worstGemmError, 1e-6);
   EXPECT_NEAR(device.core.attentionFlopsPerSecond / 150e9, 1, 1e-6);
   EXPECT_NEAR(device.core.attentionGradFlopsPerSecond / 160e9, 1, 1e-6);
@@ -166,4 +168,25 @@ TEST_F(FitTest, ProductsOfOneKindOnly) {
   EXPECT_THAT(parseCluster(printCluster(fitted, results, machine, "mine"), "m")
                   .problems,
               testing::IsEmpty());
+}
+
+TEST_F(FitTest, MemoryHasTheMedianOfSizesBeyondTheCache) {
+  // The largest array meets something else: it is one of many.
+  for (MemoryRow &row : results.memory)
+    if (row.ranks == 1 && row.bytes == 1 << 28)
+      row.seconds *= 2;
+  EXPECT_NEAR(
+      fitCluster(results, machine).cluster.device.memoryBytesPerSecond / 12e9,
+      1, 1e-6);
+}
+
+TEST_F(FitTest, NoRateIsNegative) {
+  // As if results were there before they are needed.
+  for (GemmRow &row : results.gemms)
+    if (row.shape.m * row.shape.n > 1024 * 1024)
+      row.timing = exactly(0.8 * row.timing.best);
+  const Device device = fitCluster(results, machine).cluster.device;
+  EXPECT_GT(device.peak(Precision::F32), 0);
+  EXPECT_GT(device.core.gemmCachedBytesPerSecond, 0);
+  EXPECT_GT(device.core.gemmBytesPerSecond, 0);
 }

@@ -30,6 +30,7 @@ protected:
     core.cachedBytesPerSecond = 40e9;
     core.gemmBytesPerSecond = 2e9;
     core.gemmCachedBytesPerSecond = 4e9;
+    core.gemmCacheBytes = 32 << 20;
     core.attentionFlopsPerSecond = 50e9;
     core.attentionGradFlopsPerSecond = 60e9;
     core.elementFlopsPerSecond = 20e9;
@@ -58,31 +59,68 @@ TEST_F(CpuCostTest, BytesBeyondTheCacheAreSlower) {
                    cache / 40e9 + 1e9 / 10e9);
 }
 
-TEST_F(CpuCostTest, ProductsMoveOperandsAndResults) {
-  // 256 of the sum at a time: the result is written once.
+TEST_F(CpuCostTest, ProductsCopyOperands) {
   const double elements = 256 * 256;
+  // From beyond the cache, at 10 GB/s, and in it.
   EXPECT_DOUBLE_EQ(model().gemm(f32(256, 256, 256)),
-                   2 * 256 * elements / 100e9 + 3 * 4 * elements / 4e9);
-  // Four such blocks: it is written four times and read three times.
-  EXPECT_DOUBLE_EQ(model().gemm(f32(256, 256, 1024)),
-                   2 * 1024 * elements / 100e9 + (8 + 7) * 4 * elements / 4e9);
+                   2 * 256 * elements / 100e9 + 2 * 4 * elements / 4e9 +
+                       2 * 4 * elements / 10e9);
+  Gemm warm = f32(256, 256, 256);
+  warm.isWarm = true;
+  EXPECT_DOUBLE_EQ(model().gemm(warm),
+                   2 * 256 * elements / 100e9 + 2 * 4 * elements / 4e9);
   // The left operand is copied for each 1024 columns.
-  EXPECT_DOUBLE_EQ(model().gemm(f32(256, 2048, 256)),
-                   2 * 2048 * elements / 100e9 +
-                       (2 + 8 + 8) * 4 * elements / 4e9);
+  warm.n = 2048;
+  EXPECT_DOUBLE_EQ(model().gemm(warm), 2 * 2048 * elements / 100e9 +
+                                           (2 + 8) * 4 * elements / 4e9);
   EXPECT_DOUBLE_EQ(model().gemm(f32(256, 256, 256, 50)),
                    50 * model().gemm(f32(256, 256, 256)));
 }
 
-TEST_F(CpuCostTest, LargeProductsMoveMoreSlowly) {
-  const double elements = 1024 * 1024;
-  EXPECT_DOUBLE_EQ(model().gemm(f32(1024, 1024, 1024)),
-                   2 * 1024 * elements / 100e9 + (2 + 7) * 4 * elements / 2e9);
+TEST_F(CpuCostTest, ResultsComeFromBeyondTheCache) {
+  const double elements = 4096 * 2048;
+  Gemm warm = f32(4096, 2048, 1);
+  warm.isWarm = true;
+  Gemm cold = warm;
+  cold.isWarm = false;
+  // All of 32 MiB stays there while it is repeated.
+  EXPECT_NEAR(model().gemm(cold) - model().gemm(warm),
+              4 * elements / 2e9 + 4 * (2 * 4096 + 2048) / 10e9, 1e-9);
+  // Larger ones do not, and come for each 256 of the sum.
+  cluster.device.core.gemmCacheBytes = 16 << 20;
+  Gemm deep = warm;
+  const double one = model().gemm(warm);
+  deep.k = 257;
+  Gemm small = deep;
+  small.m = 1024;
+  EXPECT_NEAR(one, 2 * elements / 100e9 + 4 * elements / 2e9, 2e-5);
+  const auto results = [&](const Gemm &gemm) {
+    Cluster other = cluster;
+    other.device.core.gemmBytesPerSecond = 1e18;
+    return model().gemm(gemm) - CostModel(other).gemm(gemm);
+  };
+  EXPECT_NEAR(results(deep), 2 * 4 * elements / 2e9, 1e-9);
+  EXPECT_NEAR(results(small), 0, 1e-9);
+}
+
+TEST_F(CpuCostTest, AttentionMovesWhatIsNotInTheCache) {
+  Attention attention{2, 8, 4, 256, 512, 64};
+  attention.precision = Precision::F32;
+  Attention warm = attention;
+  warm.isWarm = true;
+  const double queries = 4.0 * 2 * 8 * 256 * 64, keys = 4.0 * 2 * 4 * 512 * 64;
+  EXPECT_NEAR(model().attention(attention) - model().attention(warm),
+              (queries + 2 * keys) / 10e9 + queries / 2e9, 1e-9);
+  attention.isBackward = warm.isBackward = true;
+  EXPECT_NEAR(model().attention(attention) - model().attention(warm),
+              (3 * queries + 2 * keys) / 10e9 + (queries + 2 * keys) / 2e9,
+              1e-9);
 }
 
 TEST_F(CpuCostTest, TilesOfRegistersAreComputedWhole) {
   cluster.device.core.gemmBytesPerSecond = 1e18;
   cluster.device.core.gemmCachedBytesPerSecond = 1e18;
+  cluster.device.memoryBytesPerSecond = 1e18;
   EXPECT_NEAR(model().gemm(f32(1, 1, 1000)) / model().gemm(f32(8, 16, 1000)), 1,
               1e-6);
 }
@@ -96,6 +134,7 @@ TEST_F(CpuCostTest, ProductsWithoutRatesAreBoundByMemory) {
 TEST_F(CpuCostTest, BlocksOnTheDiagonalAreComputedWhole) {
   Attention attention{1, 4, 4, 256, 256, 64};
   attention.precision = Precision::F32;
+  attention.isWarm = true;
   const double all = 4.0 * 4 * 256 * 256 * 64;
   EXPECT_DOUBLE_EQ(model().attention(attention), all / 50e9);
   attention.isCausal = true;
@@ -146,8 +185,9 @@ TEST_F(CpuCostTest, MoreRanksThanCoresTakeTurns) {
   EXPECT_EQ(four.cluster().node.devices, 4);
   EXPECT_DOUBLE_EQ(four.cluster().device.memoryBytesPerSecond, 7.5e9 / 2);
   EXPECT_DOUBLE_EQ(four.cluster().device.memoryBytes, 4e9);
-  EXPECT_DOUBLE_EQ(four.gemm(f32(512, 512, 512)),
-                   2 * model().gemm(f32(512, 512, 512)));
+  Gemm gemm = f32(512, 512, 512);
+  gemm.isWarm = true;
+  EXPECT_DOUBLE_EQ(four.gemm(gemm), 2 * model().gemm(gemm));
   ElementWork work;
   work.flops = 2e6;
   work.addCalls("erf", 1e6);
@@ -230,6 +270,7 @@ bytes_per_second = 40e9
 [device.gemm]
 bytes_per_second = 2e9
 cached_bytes_per_second = 4e9
+cache_bytes = 4194304
 [device.attention]
 flops_per_second = 50e9
 grad_flops_per_second = 60e9
@@ -255,6 +296,7 @@ TEST_F(CpuCostTest, FileSaysWhatACoreDoes) {
   EXPECT_EQ(core.cachedBytesPerSecond, 40e9);
   EXPECT_EQ(core.gemmBytesPerSecond, 2e9);
   EXPECT_EQ(core.gemmCachedBytesPerSecond, 4e9);
+  EXPECT_EQ(core.gemmCacheBytes, 4194304);
   EXPECT_EQ(core.attentionFlopsPerSecond, 50e9);
   EXPECT_EQ(core.attentionGradFlopsPerSecond, 60e9);
   EXPECT_EQ(core.elementFlopsPerSecond, 20e9);
@@ -274,10 +316,10 @@ TEST_F(CpuCostTest, CoresAreOfCpus) {
           "the generation cpu",
           "c.toml:13:9: [device.cache] is for devices of the generation cpu",
           "c.toml:16:9: [device.gemm] is for devices of the generation cpu",
-          "c.toml:19:9: [device.attention] is for devices of the generation "
+          "c.toml:20:9: [device.attention] is for devices of the generation "
           "cpu",
-          "c.toml:22:9: [device.elementwise] is for devices of the generation "
+          "c.toml:23:9: [device.elementwise] is for devices of the generation "
           "cpu",
-          "c.toml:24:9: [device.function_seconds] is for devices of the "
+          "c.toml:25:9: [device.function_seconds] is for devices of the "
           "generation cpu"));
 }
