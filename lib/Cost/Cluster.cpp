@@ -20,7 +20,7 @@ static constexpr std::string_view generations[] = {"cpu", "ampere", "hopper",
 static constexpr std::string_view linkKinds[] = {"none", "nvlink", "nvswitch",
                                                  "pcie", "shared_memory"};
 static constexpr std::string_view functions[] = {
-    "atan",  "atan2", "cos",  "erf",  "exp",   "exp2", "expm1", "log",
+    "atan",  "atan2", "cos",  "erf",  "exp",   "exp2", "expm1", "extf", "log",
     "log10", "log1p", "log2", "powf", "rsqrt", "sin",  "sqrt",  "tanh"};
 static_assert(std::size(functions) == functionCount);
 static constexpr std::string_view attentionKernels[] = {

@@ -8,6 +8,7 @@
 #include "weft/Cost/CostModel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 using namespace weft;
@@ -45,10 +46,13 @@ double CostModel::memoryKernel(const MemoryTraffic &traffic) const {
 
 double CostModel::kernel(const MemoryTraffic &traffic,
                          const ElementWork &work) const {
-  const double seconds = std::max(
-      memorySeconds(machine.device, onSoftware(machine.software, traffic),
-                    calibration),
-      elementSeconds(machine.device, work, calibration));
+  const double moving = memorySeconds(
+      machine.device, onSoftware(machine.software, traffic), calibration);
+  const double computing = elementSeconds(machine.device, work, calibration);
+  // A core hides one behind the other in part, a GPU with many threads all.
+  const double seconds = machine.device.generation == Generation::Cpu
+                             ? std::hypot(moving, computing)
+                             : std::max(moving, computing);
   return machine.software.computeFactor * (launch() + seconds);
 }
 

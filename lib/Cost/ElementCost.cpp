@@ -29,10 +29,12 @@ double cost::elementSeconds(const Device &device, const ElementWork &work,
   const double longest = *std::ranges::max_element(core.functionSeconds);
   double calls = 0, seconds = 0;
   for (size_t i = 0; i < functionCount; ++i) {
-    calls += work.calls[i];
+    const double measured = core.functionSeconds[i];
+    // No operation, and cheap where nothing else is known.
+    const bool isSum = static_cast<Function>(i) == Function::Extf;
+    calls += isSum ? 0 : work.calls[i];
     seconds +=
-        work.calls[i] *
-        (core.functionSeconds[i] > 0 ? core.functionSeconds[i] : longest);
+        work.calls[i] * (measured > 0 || isSum ? measured : longest);
   }
   return seconds +
          std::max(0.0, work.flops - calls) / core.elementFlopsPerSecond;

@@ -84,9 +84,20 @@ std::map<std::string, int64_t> countFunctions(func::FuncOp kernel) {
   std::map<std::string, int64_t> counts;
   visitElements(kernel, [&](Operation *op, int64_t times) {
     StringRef name = op->getName().stripDialect();
-    if (isa<math::MathDialect>(op->getDialect()) &&
-        cost::findFunction(std::string_view(name)))
+    const bool isWidened =
+        isa<arith::ExtFOp>(op) &&
+        getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+    if (isWidened || (isa<math::MathDialect>(op->getDialect()) &&
+                      cost::findFunction(std::string_view(name))))
       counts[name.str()] += times;
+  });
+  // Before they are loops.
+  kernel.walk([&](ReduceOp reduce) {
+    const RankedTensorType from = reduce.getOperand().getType();
+    if (reduce.getKind() == sharding::Reduction::Sum &&
+        isa<FloatType>(from.getElementType()) &&
+        !from.getElementType().isF64())
+      counts["extf"] += from.getNumElements();
   });
   return counts;
 }

@@ -12,6 +12,12 @@ weft.mesh @mesh = <["data"=1]>
 // CHECK-DAG: "scatter_add"
 // CHECK-DAG: "copy"
 // CHECK-DAG: calls "tanh" 32 times
+// CHECK-DAG: calls "extf" 40 times
+// A sum is formed in f64.
+func.func @sum(%x: tensor<5x8xf32>) -> tensor<5xf32> {
+  %s = weft.reduce sum %x dims = [1] : tensor<5x8xf32> -> tensor<5xf32>
+  return %s : tensor<5xf32>
+}
 func.func @main(%t: tensor<9x8xf32>, %i: tensor<4xi32>)
     -> (tensor<4x8xf32>, tensor<9x8xf32>, tensor<8x9xf32>) {
   %r = weft.gather %t, %i dim = 0 : (tensor<9x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>

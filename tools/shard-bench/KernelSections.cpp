@@ -114,6 +114,11 @@ static KernelCode arithmetic() {
 
 static KernelCode callOf(cost::Function function) {
   const std::string name(nameOf(function));
+  if (function == cost::Function::Extf)
+    return {name, cachedElements,
+            "%s = weft.reduce sum %x dims = [0] : T -> tensor<f32>\n"
+            "%b = weft.broadcast %s dims = [] : tensor<f32> -> T\n"
+            "%r = arith.addf %b, %y : T"};
   const bool isBinary =
       function == cost::Function::Pow || function == cost::Function::Atan2;
   return {name, cachedElements,

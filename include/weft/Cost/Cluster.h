@@ -40,7 +40,8 @@ std::string_view nameOf(Generation generation);
 std::optional<Generation> findGeneration(std::string_view name);
 
 /// Element-wise functions that take longer than an operation, by the name that
-/// MLIR's dialect `math` has for them.
+/// MLIR's dialect `math` has for them; and `arith.extf` to f64, with the
+/// addition that it is for: sums are formed in f64.
 enum class Function : uint8_t {
   Atan,
   Atan2,
@@ -49,6 +50,7 @@ enum class Function : uint8_t {
   Exp,
   Exp2,
   Expm1,
+  Extf,
   Log,
   Log10,
   Log1p,
@@ -59,7 +61,7 @@ enum class Function : uint8_t {
   Sqrt,
   Tanh
 };
-inline constexpr size_t functionCount = 16;
+inline constexpr size_t functionCount = 17;
 /// "exp"; of Pow "powf".
 std::string_view nameOf(Function function);
 std::optional<Function> findFunction(std::string_view name);
