@@ -100,7 +100,8 @@ static void printNode(ClusterText &text, const Cluster &cluster) {
                "cores of the machine; more ranks share them");
   if (cluster.node.memoryBytesPerSecond > 0)
     text.number("memory_bytes_per_second", cluster.node.memoryBytesPerSecond,
-                "measured: adding two vectors on all cores at once");
+                "measured: adding two vectors on all cores at once, median of "
+                "sizes");
   const NodeLink &link = cluster.node.link;
   text.table("node.link");
   text.line("kind = \"shared_memory\"");

@@ -65,13 +65,13 @@ static CacheFit fitCache(RateCurve curve) {
 
 static void fitMemory(const Results &results, Cluster &cluster) {
   RateCurve alone;
-  double together = 0;
+  std::vector<double> together;
   for (const MemoryRow &row : results.memory) {
     const double rate = row.bytes / row.seconds;
     if (row.ranks == 1)
       alone.emplace_back(row.bytes, rate);
     else
-      together = std::max(together, rate * row.ranks);
+      together.push_back(rate * row.ranks);
   }
   CacheFit fit = fitCache(alone);
   // What a step moves is of all sizes beyond the cache, not the most.
@@ -87,7 +87,8 @@ static void fitMemory(const Results &results, Cluster &cluster) {
   device.memoryBytesPerSecond = fit.rate;
   // A copy reads and writes.
   device.hostBytesPerSecond = fit.rate / 2;
-  cluster.node.memoryBytesPerSecond = together;
+  if (!together.empty())
+    cluster.node.memoryBytesPerSecond = medianOf(together);
 }
 
 //===----------------------------------------------------------------------===//
