@@ -33,8 +33,7 @@ double cost::elementSeconds(const Device &device, const ElementWork &work,
     // No operation, and cheap where nothing else is known.
     const bool isSum = static_cast<Function>(i) == Function::Extf;
     calls += isSum ? 0 : work.calls[i];
-    seconds +=
-        work.calls[i] * (measured > 0 || isSum ? measured : longest);
+    seconds += work.calls[i] * (measured > 0 || isSum ? measured : longest);
   }
   return seconds +
          std::max(0.0, work.flops - calls) / core.elementFlopsPerSecond;

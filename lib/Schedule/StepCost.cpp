@@ -95,8 +95,7 @@ std::map<std::string, int64_t> countFunctions(func::FuncOp kernel) {
   kernel.walk([&](ReduceOp reduce) {
     const RankedTensorType from = reduce.getOperand().getType();
     if (reduce.getKind() == sharding::Reduction::Sum &&
-        isa<FloatType>(from.getElementType()) &&
-        !from.getElementType().isF64())
+        isa<FloatType>(from.getElementType()) && !from.getElementType().isF64())
       counts["extf"] += from.getNumElements();
   });
   return counts;

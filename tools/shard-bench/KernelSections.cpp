@@ -56,8 +56,8 @@ static int machineCores() {
 
 static int countMemory(const SectionOptions &options) {
   const std::vector<int64_t> sizes = memorySizes(options);
-  return static_cast<int>(
-      sizes.size() + (machineCores() > 1 ? sharedSizes(sizes).size() : 0));
+  return static_cast<int>(sizes.size() +
+                          (machineCores() > 1 ? sharedSizes(sizes).size() : 0));
 }
 
 static KernelCode addOf(int64_t elements) {

@@ -42,8 +42,7 @@ protected:
     Device &device = truth.device;
     device.flopsPerSecond[static_cast<size_t>(Precision::F32)] = 200e9;
     device.memoryBytesPerSecond = 12e9;
-    device.core = {8 << 20, 60e9,  30e9, 15e9, 4 << 20,
-                   150e9,   160e9, 50e9, {}};
+    device.core = {8 << 20, 60e9, 30e9, 15e9, 4 << 20, 150e9, 160e9, 50e9, {}};
     truth.node.devices = 2;
     truth.node.link = {LinkKind::SharedMemory, 3e9, 2e-6, 4 << 20, 12e9};
     addProducts();
@@ -66,8 +65,15 @@ protected:
                              exactly(2 * 256.0 * 256 * 256 / 20e9)});
     for (bool isBackward : {false, true})
       for (int64_t positions : {256, 1024}) {
-        Attention attention{1,  4,    4,          positions,     positions,
-                            64, true, isBackward, Precision::F32,
+        Attention attention{1,
+                            4,
+                            4,
+                            positions,
+                            positions,
+                            64,
+                            true,
+                            isBackward,
+                            Precision::F32,
                             /*isWarm=*/true};
         results.attention.push_back({{1, positions, 4, 4, 64, isBackward},
                                      exactly(model.attention(attention))});
@@ -175,9 +181,9 @@ TEST_F(FitTest, MemoryHasTheMedianOfSizesBeyondTheCache) {
   for (MemoryRow &row : results.memory)
     if (row.ranks == 1 && row.bytes == 1 << 28)
       row.seconds *= 2;
-  EXPECT_NEAR(
-      fitCluster(results, machine).cluster.device.memoryBytesPerSecond / 12e9,
-      1, 1e-6);
+  EXPECT_NEAR(fitCluster(results, machine).cluster.device.memoryBytesPerSecond /
+                  12e9,
+              1, 1e-6);
 }
 
 TEST_F(FitTest, NoRateIsNegative) {

@@ -73,8 +73,8 @@ TEST_F(CpuCostTest, ProductsCopyOperands) {
                    2 * 256 * elements / 100e9 + 2 * 4 * elements / 4e9);
   // The left operand is copied for each 1024 columns.
   warm.n = 2048;
-  EXPECT_DOUBLE_EQ(model().gemm(warm), 2 * 2048 * elements / 100e9 +
-                                           (2 + 8) * 4 * elements / 4e9);
+  EXPECT_DOUBLE_EQ(model().gemm(warm),
+                   2 * 2048 * elements / 100e9 + (2 + 8) * 4 * elements / 4e9);
   EXPECT_DOUBLE_EQ(model().gemm(f32(256, 256, 256, 50)),
                    50 * model().gemm(f32(256, 256, 256)));
 }
@@ -154,9 +154,8 @@ TEST_F(CpuCostTest, KernelsHideTheirArithmeticInPart) {
   work.addCalls("addf", 1e6); // as any operation
   const double arithmetic = 1e6 * 1e-9 + 2e6 / 20e9;
   EXPECT_DOUBLE_EQ(model().kernel({0, 0}, work), arithmetic);
-  EXPECT_DOUBLE_EQ(
-      model().kernel({4e6, 4e6}, work),
-      std::hypot(arithmetic, model().memoryKernel({4e6, 4e6})));
+  EXPECT_DOUBLE_EQ(model().kernel({4e6, 4e6}, work),
+                   std::hypot(arithmetic, model().memoryKernel({4e6, 4e6})));
   EXPECT_NEAR(model().kernel({1e9, 0}, work), model().memoryKernel({1e9, 0}),
               1e-5);
 }
