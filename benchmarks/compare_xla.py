@@ -58,7 +58,8 @@ UNIFORM = ROOT / "test/Partition/Inputs/uniform.toml"
 def compare_models(arguments):
     """Prints the table; how many cases send more than XLA or do not compile."""
     cases = [Case(model, strategy, size) for size in arguments.sizes
-             for model in arguments.models or MODELS for strategy in arguments.strategies]
+             for model in arguments.models or MODELS for strategy in arguments.strategies
+             if MODELS[model].images or not STRATEGIES[strategy].space]
     results = []
     print(table.HEADER)
     options = {"optimize_shardings": not arguments.propagation_only,

@@ -84,7 +84,8 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createJoinPaddings());
   // After derivatives, which are those of the whole; before propagation: the
   // parts can be split in more ways.
-  pm.addPass(createDecompose({/*keepCpuInstructions=*/!options.cuda}));
+  pm.addPass(createDecompose({/*keepCpuInstructions=*/!options.cuda,
+                              /*keepWindows=*/true}));
   // After derivatives as well: the gradient of attention is an op of its own.
   if (options.cuda)
     pm.addPass(createExpandAttention({cost::attentionHeadSize}));

@@ -7,7 +7,7 @@ import dataclasses
 import jax
 from jax.sharding import NamedSharding, PartitionSpec as P
 from xla_models import MODELS
-from xla_models.model import init_state, kinds_of, train_step
+from xla_models.model import batch_kinds_of, init_state, kinds_of, train_step
 
 from .strategies import STRATEGIES
 
@@ -32,7 +32,7 @@ class Case:
         batch = jax.eval_shape(lambda key: model.batch(key, config), key)
         states = strategy.shardings(mesh, state, lambda path, ndim: kinds_of(model, path, ndim))
         batches = strategy.shardings(mesh, batch,
-                                     lambda path, ndim: ("batch",) + (None,) * (ndim - 1))
+                                     lambda path, ndim: batch_kinds_of(model, path, ndim))
         step = jax.jit(train_step(model, config), in_shardings=(states, batches),
                        out_shardings=(states, NamedSharding(mesh, P())), donate_argnums=0)
         return step, (state, batch)

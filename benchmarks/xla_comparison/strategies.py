@@ -17,6 +17,8 @@ class Strategy:
     fsdp: str | None = None
     tp: str | None = None
     rows: str | tuple[str, ...] | None = None
+    space: str | None = None
+    """Of images; the only kind that not all models have."""
 
     def make_mesh(self):
         return jax.make_mesh(tuple(self.mesh.values()), tuple(self.mesh),
@@ -42,4 +44,5 @@ STRATEGIES = {
     # Weights are split within a replica and whole among replicas.
     "3 axes": Strategy({"replica": 2, "data": 2, "model": 2}, batch=("replica", "data"),
                        fsdp="data", tp="model", rows=("data", "model")),
+    "Space": Strategy({"data": 2, "space": 4}, batch="data", space="space"),
 }

@@ -3,12 +3,13 @@
 """Training steps in JAX on which Weft is compared with XLA."""
 
 from . import (batchnorm, bert, clip, dit, dlrm, factorisation, gcn, gmlp, gpt2, llama, lora,
-               mixer, mlp, palm, perceiver, recurrent, row_lm, soft_moe, ssm, t5, unet, vae, vit)
+               mixer, mlp, palm, perceiver, recurrent, resnet, row_lm, soft_moe, ssm, t5, unet, vae, vit)
 
 MODELS = {
     "mlp": mlp.MODEL,
     "vae": vae.MODEL,
     "batchnorm": batchnorm.MODEL,
+    "resnet": resnet.MODEL,
     "gpt2": gpt2.MODEL,
     "gpt2-scan": gpt2.SCANNED,
     "llama": llama.MODEL,

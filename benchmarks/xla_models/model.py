@@ -41,6 +41,16 @@ class Model:
     """Or "adamw", with clipping by the global norm."""
     fixed: tuple[str, ...] = ()
     """Entries of the parameters that are not trained."""
+    images: tuple[str, ...] = ()
+    """Entries of the batch whose second dimension is one of space."""
+
+
+def batch_kinds_of(model, path, ndim):
+    """The kind of each dimension of an entry of the batch."""
+    kinds = ("batch",) + (None,) * (ndim - 1)
+    if any(path == f"['{name}']" for name in model.images):
+        kinds = ("batch", "space") + (None,) * (ndim - 2)
+    return kinds
 
 
 def sgd(rate=1e-2):

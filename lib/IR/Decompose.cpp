@@ -29,7 +29,8 @@ struct Decompose : weft::impl::DecomposeBase<Decompose> {
   void runOnInput() override {
     SmallVector<DecompositionOpInterface> composites;
     getOperation().walk([&](DecompositionOpInterface op) {
-      if (!keepCpuInstructions || !op.isCpuInstruction())
+      if (!(keepCpuInstructions && op.isCpuInstruction()) &&
+          !(keepWindows && op.isPartitioned()))
         composites.push_back(op);
     });
     for (DecompositionOpInterface op : composites) {

@@ -11,6 +11,7 @@
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/IR/WindowOps.h"
 
 namespace weft {
 #define GEN_PASS_DEF_NUMBERVALUES
@@ -29,6 +30,13 @@ static int64_t countTerms(Operation *op) {
       terms *= typeOf(dot.getLhs()).getDimSize(dim);
     return terms;
   }
+  if (auto convolution = dyn_cast<ConvolutionOp>(op))
+    return elements(convolution.getRhs()) /
+           std::max<int64_t>(1, typeOf(convolution.getRhs()).getShape().back());
+  if (auto reduce = dyn_cast<ReduceWindowOp>(op))
+    return reduce.getSize();
+  if (auto spread = dyn_cast<SpreadWindowsOp>(op))
+    return spread.getSize();
   if (auto reduce = dyn_cast<ReduceOp>(op);
       reduce && reduce.getKind() == sharding::Reduction::Sum)
     return elements(reduce.getOperand()) /

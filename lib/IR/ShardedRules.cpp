@@ -19,6 +19,7 @@
 using namespace mlir;
 using namespace weft;
 using sharding::AxisRef;
+using sharding::DimFactors;
 using sharding::FactorKind;
 using sharding::Linearity;
 using sharding::Mesh;
@@ -26,6 +27,7 @@ using sharding::OpCategory;
 using sharding::Reduction;
 using sharding::Sharding;
 using sharding::ShardingRule;
+using sharding::TensorFactors;
 
 void weft::checkEveryValueHasSharding(ModuleOp module, FormCheck &check) {
   for (func::FuncOp function : findPrograms(module)) {
@@ -143,6 +145,18 @@ static bool anyOverlaps(ArrayRef<AxisRef> axes, const AxisRef &axis) {
       axes, [&](const AxisRef &other) { return other.overlaps(axis); });
 }
 
+/// Whether the factor is that of windows of a kernel: elements of both operands
+/// are multiplied and added up, although not element by element.
+static bool isOfKernel(const ShardingRule &rule, size_t result,
+                       int32_t factor) {
+  auto has = [&](const TensorFactors &tensor) {
+    return llvm::is_contained(tensor, DimFactors{factor});
+  };
+  return rule.factors[factor].kind == FactorKind::Permutation &&
+         rule.operands.size() == 2 && llvm::all_of(rule.operands, has) &&
+         !has(rule.results[result]);
+}
+
 /// Whether a split of a reduction factor over `axis` leaves partial values of a
 /// result.
 static bool makesPartialSums(const ShardingRule &rule,
@@ -153,7 +167,7 @@ static bool makesPartialSums(const ShardingRule &rule,
   for (auto [sharding, tensor] : llvm::zip(operands, rule.operands))
     for (auto [dim, factors] : llvm::zip(sharding.dims, tensor))
       if (anyOverlaps(dim.axes, axis) && llvm::any_of(factors, [&](int32_t f) {
-            return rule.isReducedIn(result, f);
+            return rule.isReducedIn(result, f) || isOfKernel(rule, result, f);
           }))
         return true;
   return false;
@@ -208,7 +222,7 @@ static void checkPartialSums(OpResult result, const Sharding &wanted,
   auto op = dyn_cast<ShardingRuleOpInterface>(result.getOwner());
   if (!op)
     return;
-  ShardingRule rule = op.getShardingRule();
+  ShardingRule rule = op.getPropagationRule();
   std::vector<Sharding> operands;
   for (OpOperand &operand : op->getOpOperands())
     operands.push_back(shardingOf(mesh, operand));

@@ -50,6 +50,9 @@ struct ElementwiseModel
                                           : ArrayRef<int64_t>(),
                                      ranks, op->getNumResults());
   }
+  ShardingRule getPropagationRule(Operation *op) const {
+    return getShardingRule(op);
+  }
   Linearity getLinearity(Operation *op) const { return linearityOf(op); }
 };
 

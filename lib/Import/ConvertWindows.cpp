@@ -84,6 +84,13 @@ std::optional<WindowAttributes> WindowAttributes::read(Conversion &c,
 // Windows
 //===----------------------------------------------------------------------===//
 
+/// Whether windows along the dimension are of a tensor that is made before.
+/// Else they say themselves what is around it.
+static bool isPaddedBefore(const WindowAttributes &window, size_t dim) {
+  return window.baseDilations[dim] != 1 || window.low[dim] < 0 ||
+         window.high[dim] < 0;
+}
+
 /// x with `value` between its elements and around them, and without those that
 /// negative amounts remove.
 static Value pad(Conversion &c, Value x, const WindowAttributes &window,
@@ -91,12 +98,14 @@ static Value pad(Conversion &c, Value x, const WindowAttributes &window,
   Dims low, high, interior;
   Shape starts, limits, shape;
   for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape())) {
-    low.push_back(std::max<int64_t>(window.low[dim], 0));
-    high.push_back(std::max<int64_t>(window.high[dim], 0));
+    bool isPadded = isPaddedBefore(window, dim);
+    low.push_back(isPadded ? std::max<int64_t>(window.low[dim], 0) : 0);
+    high.push_back(isPadded ? std::max<int64_t>(window.high[dim], 0) : 0);
     interior.push_back(window.baseDilations[dim] - 1);
     shape.push_back(low[dim] + size + (size - 1) * interior[dim] + high[dim]);
-    starts.push_back(low[dim] - window.low[dim]);
-    limits.push_back(shape[dim] - (high[dim] - window.high[dim]));
+    starts.push_back(isPadded ? low[dim] - window.low[dim] : 0);
+    limits.push_back(shape[dim] -
+                     (isPadded ? high[dim] - window.high[dim] : 0));
   }
   if (shape != typeOf(x).getShape())
     x = c.make<PadOp>(typeOf(x).clone(shape), x, low, high, interior,
@@ -109,22 +118,28 @@ static Value pad(Conversion &c, Value x, const WindowAttributes &window,
 /// each.
 static Value reduceAlong(Conversion &c, Reduction kind, Value x,
                          const Windows &windows) {
-  if (!x || (windows.size == 1 && windows.stride == 1))
+  if (!x || (windows.size == 1 && windows.stride == 1 && windows.low == 0 &&
+             windows.high == 0))
     return x;
   Shape shape(typeOf(x).getShape());
-  int64_t span = (windows.size - 1) * windows.dilation + 1;
-  int64_t room = shape[windows.dim] - span;
   // The verifier complains where no window fits in.
-  shape[windows.dim] = room < 0 ? 1 : room / windows.stride + 1;
+  bool fits = windows.span() <= shape[windows.dim] + windows.low + windows.high;
+  shape[windows.dim] = fits ? windows.count(shape[windows.dim]) : 1;
   return c.make<ReduceWindowOp>(typeOf(x).clone(shape), kind, x, windows.dim,
-                                windows.size, windows.stride, windows.dilation);
+                                windows.size, windows.stride, windows.dilation,
+                                windows.low, windows.high);
 }
 
-static SmallVector<Windows> windowsOf(const WindowAttributes &window) {
+static SmallVector<Windows> listWindows(const WindowAttributes &window) {
   SmallVector<Windows> all;
-  for (int64_t dim = window.sizes.size(); dim-- > 0;)
+  for (int64_t dim = window.sizes.size(); dim-- > 0;) {
     all.push_back({dim, window.sizes[dim], window.strides[dim],
                    window.windowDilations[dim]});
+    if (!isPaddedBefore(window, dim)) {
+      all.back().low = window.low[dim];
+      all.back().high = window.high[dim];
+    }
+  }
   return all;
 }
 
@@ -171,7 +186,7 @@ Value weft::stablehlo::reduceWindows(Conversion &c,
   if (isWidened)
     x = b.convert(x, b.getF32Type());
   x = pad(c, x, *window, neutralOf(kind));
-  for (const Windows &windows : windowsOf(*window))
+  for (const Windows &windows : listWindows(*window))
     x = reduceAlong(c, kind, x, windows);
   return x && isWidened ? b.convert(x, element) : x;
 }
@@ -225,7 +240,7 @@ static Value convertSelectAndScatter(Conversion &c) {
   Reduction kind = order == "GE" ? Reduction::Max : Reduction::Min;
   TensorBuilder b(c.loc, c.builder);
   Type wide = element.isF64() ? element : b.getF32Type();
-  SmallVector<Windows> all = windowsOf(*window);
+  SmallVector<Windows> all = listWindows(*window);
   Values extrema = {pad(c, x, *window, neutralOf(kind))};
   for (const Windows &windows : all)
     extrema.push_back(reduceAlong(c, kind, extrema.back(), windows));
@@ -240,7 +255,8 @@ static Value convertSelectAndScatter(Conversion &c) {
                             b.convert(extrema[i + 1], wide));
   g = b.convert(g, element);
   Shape starts, limits;
-  for (auto [low, size] : llvm::zip_equal(window->low, typeOf(x).getShape())) {
+  for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape())) {
+    int64_t low = isPaddedBefore(*window, dim) ? window->low[dim] : 0;
     if (low < 0)
       return c.unsupported("with windows that lack elements of the operand");
     starts.push_back(low);

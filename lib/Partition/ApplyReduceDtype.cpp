@@ -15,6 +15,7 @@
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WindowOps.h"
 #include "weft/Partition/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +95,11 @@ static bool isSummedWide(Value gradient) {
          });
 }
 
+/// Whether the op makes wide sums of narrow operands, if its result is wide.
+static bool isProduct(Operation *op) {
+  return isa<DotGeneralOp, ConvolutionOp>(op);
+}
+
 /// The regions that make a gradient and that no result leaves as partial sums.
 void Widener::findRegions() {
   llvm::EquivalenceClasses<const void *> regions;
@@ -121,10 +127,11 @@ void Widener::findRegions() {
       returned.insert(leader);
   }
   // A replica that is alone adds up its micro-batches in the same way.
-  for (DotGeneralOp product : function.getOps<DotGeneralOp>())
-    if (Value value = product.getResult();
-        isNarrow(value) && !isPartialSum(value) && isSummedWide(value) &&
-        !gradientOf(getValueOrigin(value)).empty())
+  for (Operation &product : function.getBody().front())
+    if (Value value =
+            isProduct(&product) ? Value(product.getResult(0)) : Value();
+        value && isNarrow(value) && !isPartialSum(value) &&
+        isSummedWide(value) && !gradientOf(getValueOrigin(value)).empty())
       widened.insert(value.getAsOpaquePointer());
   for (const auto *member : regions) {
     const void *leader = regions.getLeaderValue(member->getData());
@@ -136,7 +143,7 @@ void Widener::findRegions() {
 /// Values that come into the region are converted.
 void Widener::widenOperands(Operation *op) {
   // A product has a wide result of narrow operands, unless one is wide itself.
-  if (isa<DotGeneralOp>(op) &&
+  if (isProduct(op) &&
       llvm::none_of(op->getOperands(), [&](Value v) { return isWidened(v); }))
     return;
   for (OpOperand &use : op->getOpOperands()) {
@@ -197,7 +204,7 @@ void Widener::widen(Operation *op) {
   for (OpResult result : op->getResults()) {
     if (!isWidened(result))
       continue;
-    if (isPartialSum(result) || isa<DotGeneralOp>(op))
+    if (isPartialSum(result) || isProduct(op))
       result.setType(wide(result));
     else
       narrowBehind(result);

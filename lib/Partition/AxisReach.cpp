@@ -135,6 +135,9 @@ void AxisReach::findTerms(Operation *op) {
       for (size_t factor = 0; factor < rule->factors.size(); ++factor)
         if (rule->isReducedIn(index, factor))
           made |= reachOf(nodeOf(op, factor));
+    for (const ElementMove &move : findMoves(op))
+      if (move.isSummed())
+        made |= reachOf(nodeOf(op, move.resultFactor(*rule)));
     if (made)
       terms[result] = made;
   }
@@ -173,8 +176,10 @@ SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
     for (; !axes.empty(); axes.pop_back())
       candidates.push_back(axes);
   };
-  addDeclared(op->getResult(0), move.resultDim());
-  for (Value operand : op->getOperands())
+  addDeclared(move.isSummed() ? op->getOperand(1) : Value(op->getResult(0)),
+              move.resultDim());
+  for (Value operand :
+       op->getOperands().take_front(move.windows ? 1 : op->getNumOperands()))
     addDeclared(operand, move.dim);
   llvm::erase_if(candidates, [&](const AxisList &axes) {
     return llvm::any_of(
@@ -183,7 +188,7 @@ SmallVector<AxisList, 3> AxisReach::axesOfMove(Operation *op,
   addSubsets(candidates, axesOf(both));
   SmallVector<AxisList, 3> options;
   for (const AxisList &axes : candidates)
-    if (numShards(axes) > 1 && move.map.isDivisibleBy(numShards(axes)) &&
+    if (numShards(axes) > 1 && move.isDivisibleBy(numShards(axes)) &&
         !llvm::is_contained(options, axes))
       options.push_back(axes);
   return options;

@@ -158,7 +158,9 @@ void ShardingNetwork::Walk::walk(Operation &op) {
     operands.push_back(provide(value, need));
   const OpStrategy *strategy = network.strategyOf(&op, choice);
   if (strategy) {
-    moves.seconds += strategy->exchangeSeconds * network.runsOf(&op);
+    double seconds = strategy->exchangeSeconds * network.runsOf(&op);
+    moves.seconds += seconds;
+    moves.exchangeSeconds += seconds;
     moves.wireBytes += strategy->exchangeBytes * network.runsOf(&op);
   }
   const ProgramCalls::Version step = moves.calls.addOp(

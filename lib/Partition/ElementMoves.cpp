@@ -15,10 +15,22 @@ using sharding::ElementMap;
 
 SmallVector<int32_t, 2>
 ElementMove::operandFactors(const sharding::ShardingRule &rule) const {
+  if (windows)
+    return {rule.operands.front()[dim].front()};
   SmallVector<int32_t, 2> factors;
   for (const sharding::TensorFactors &operand : rule.operands)
     factors.push_back(operand[dim].front());
   return factors;
+}
+
+bool ElementMove::isDivisibleBy(int64_t members) const {
+  return windows ? windows->exchange(members).has_value()
+                 : map.isDivisibleBy(members);
+}
+
+int64_t ElementMove::mostSent(int64_t members) const {
+  return windows ? windows->mostSent(members)
+                 : map.dividedBy(members).mostSent(members);
 }
 
 static ElementMove moveOf(SliceOp op, RankedTensorType type, int64_t dim) {
@@ -48,8 +60,16 @@ weft::findMoves(Operation *op, ArrayRef<RankedTensorType> operands) {
       move.map.from.push_back(type.getDimSize(dim));
     return moves;
   }
-  if (!isa<SliceOp, PadOp>(op))
-    return {};
+  if (!isa<SliceOp, PadOp>(op)) {
+    if (op->getNumResults() == 1)
+      for (WindowSplit &split :
+           findWindowSplits(op, operands, typeOf(op->getResult(0)))) {
+        moves.push_back(
+            {split.dim, {{split.windows.size}, {split.windows.count}, {}}});
+        moves.back().windows = split;
+      }
+    return moves;
+  }
   RankedTensorType from = operands.front();
   RankedTensorType to = typeOf(op->getResult(0));
   for (int64_t dim = 0; dim < to.getRank(); ++dim) {

@@ -7,7 +7,8 @@
 //
 // Slices, concatenations and paddings take elements to other positions of a
 // dimension. Where both sides of it are split over the same axes, only those
-// elements have to be sent that change the device (weft.exchange).
+// elements have to be sent that change the device (weft.exchange). So it is
+// with windows: what they cover of the shards of others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #define WEFT_LIB_PARTITION_ELEMENTMOVES_H
 
 #include "weft/IR/WeftOps.h"
+#include "weft/IR/WindowSplits.h"
 #include "weft/Sharding/ShardingRule.h"
 
 namespace weft {
@@ -42,7 +44,19 @@ struct ElementMove {
   };
   std::optional<Reshape> reshape = {};
 
-  int64_t resultDim() const { return reshape ? reshape->dim : dim; }
+  /// Of an op with windows; the map then lists no runs.
+  std::optional<WindowSplit> windows = {};
+
+  /// Of the result, or of the kernel.
+  int64_t resultDim() const {
+    return reshape ? reshape->dim : windows ? windows->otherDim : dim;
+  }
+  /// Whether a split of the dimension makes the result partial sums.
+  bool isSummed() const { return windows && windows->isOfKernel; }
+  /// Whether a group of as many members can split both sides.
+  bool isDivisibleBy(int64_t members) const;
+  /// The most elements of the dimension that a member of such a group sends.
+  int64_t mostSent(int64_t members) const;
   /// The dimensions whose elements the map moves.
   DimRange operandDims() const {
     return reshape ? reshape->operand : DimRange{dim, dim + 1};
@@ -53,7 +67,8 @@ struct ElementMove {
 
   /// The factors of the dimension.
   int32_t resultFactor(const sharding::ShardingRule &rule) const {
-    return rule.results[0][resultDim()].front();
+    return (isSummed() ? rule.operands[1] : rule.results[0])[resultDim()]
+        .front();
   }
   llvm::SmallVector<int32_t, 2>
   operandFactors(const sharding::ShardingRule &rule) const;

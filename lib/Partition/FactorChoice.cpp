@@ -57,6 +57,8 @@ std::vector<int64_t> FactorProblem::key() const {
   }
   for (const Result &result : results)
     key.insert(key.end(), {elementBytes(result.type), result.declared});
+  for (const ElementMove &move : moves)
+    move.windows->addTo(key);
   return key;
 }
 
@@ -93,6 +95,7 @@ private:
   AxisList findTerms(Reduction &kind) const;
 
   Choice chooseWith(const AxisList &terms, Reduction kind);
+  void splitWindows(Choice &choice) const;
   /// `keepAgreed`: factors on which all tensors agree are not up for choice.
   Choice chooseWith(const AxisList &terms, Reduction kind, bool keepAgreed);
   void tryAll(ArrayRef<int32_t> open, Choice &trial, Choice &best);
@@ -294,6 +297,26 @@ void FactorSolver::improve(ArrayRef<int32_t> open, Choice &best) {
   }
 }
 
+/// Splits what windows are of and the windows, if they are declared alike and
+/// halos take less than the whole dimension.
+void FactorSolver::splitWindows(Choice &choice) const {
+  for (const ElementMove &move : problem.moves) {
+    const FactorSharding *elements =
+        operands.front().find(move.operandFactors(rule).front());
+    const FactorSharding *windows =
+        (move.isSummed() ? operands[1] : results.front())
+            .find(move.resultFactor(rule));
+    if (!elements || !windows || elements->axes != windows->axes)
+      continue;
+    const AxisList &axes = elements->axes;
+    int64_t members = numShards(axes);
+    if (members > 1 && move.isDivisibleBy(members) &&
+        move.mostSent(members) <
+            move.map.from.front() / members * (members - 1))
+      choice.move(rule, move, axes);
+  }
+}
+
 Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind) {
   Choice choice = chooseWith(terms, kind, /*keepAgreed=*/true);
   if (std::isinf(choice.seconds))
@@ -310,6 +333,8 @@ Choice FactorSolver::chooseWith(const AxisList &terms, Reduction kind,
   for (size_t index = 0; index < problem.operands.size(); ++index)
     if (!terms.empty() && mayPassTerms(index))
       choice.heldBy |= uint64_t(1) << index;
+  if (keepAgreed)
+    splitWindows(choice);
   SmallVector<int32_t, 4> open;
   size_t combinations = 1;
   for (FactorKind pass : {FactorKind::Reduction, FactorKind::PassThrough})

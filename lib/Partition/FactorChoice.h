@@ -18,6 +18,7 @@
 #ifndef WEFT_LIB_PARTITION_FACTORCHOICE_H
 #define WEFT_LIB_PARTITION_FACTORCHOICE_H
 
+#include "ElementMoves.h"
 #include "ReshardPrices.h"
 
 #include "weft/Sharding/Linearity.h"
@@ -55,6 +56,8 @@ struct FactorProblem {
   /// Its result is only added up over micro-batches: what is reduced before the
   /// op is reduced in each of them, and behind the sum once.
   bool isSummed = false;
+  /// Of windows: what may be split alike in the operand and the result.
+  llvm::SmallVector<ElementMove, 1> moves;
   llvm::SmallVector<Operand, 3> operands;
   llvm::SmallVector<Result, 1> results;
 

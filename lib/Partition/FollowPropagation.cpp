@@ -115,6 +115,9 @@ FactorProblem Follower::problemOf(ShardingRuleOpInterface op) {
   FactorProblem problem;
   problem.rule = op.getShardingRule();
   problem.linearity = usefulLinearity(op);
+  problem.moves = findMoves(op);
+  llvm::erase_if(problem.moves,
+                 [](const ElementMove &move) { return !move.windows; });
   problem.isSummed = op->getNumResults() == 1 && isSummed(op->getResult(0));
   for (Value value : op->getOperands()) {
     FactorProblem::Operand &operand = problem.operands.emplace_back();

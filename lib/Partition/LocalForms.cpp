@@ -158,5 +158,6 @@ void weft::registerLocalFormModels(DialectRegistry &registry) {
     attachLocalAttention(*context);
     attachLocalGather(*context);
     attachLocalMoves(*context);
+    attachLocalWindows(*context);
   });
 }

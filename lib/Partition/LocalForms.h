@@ -48,6 +48,9 @@ void attachLocalGather(mlir::MLIRContext &context);
 /// Elements that are taken along a split dimension: concat, pad, rearrange.
 void attachLocalMoves(mlir::MLIRContext &context);
 
+/// Windows over a split dimension: convolution, reduce_window, spread_windows.
+void attachLocalWindows(mlir::MLIRContext &context);
+
 } // namespace weft
 
 #endif // WEFT_LIB_PARTITION_LOCALFORMS_H

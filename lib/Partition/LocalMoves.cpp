@@ -31,12 +31,10 @@ using sharding::ElementRun;
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// An exchange that is a part of `op`, of a map between what the members of the
-/// axes have. `what`: the value that is moved, in words.
-static Value createExchange(OpBuilder &builder, Operation *op, Value value,
-                            int64_t dim, const ElementMap &map,
-                            const AxisList &axes, const MeshContext &context,
-                            const std::string &what) {
+Value weft::createExchange(OpBuilder &builder, Operation *op, Value value,
+                           int64_t dim, const ElementMap &map,
+                           const AxisList &axes, const MeshContext &context,
+                           const std::string &what) {
   SmallVector<int64_t> shape(typeOf(value).getShape());
   shape[dim] = 0;
   for (int64_t part : map.to)
@@ -51,10 +49,10 @@ static Value createExchange(OpBuilder &builder, Operation *op, Value value,
                             builder.getStringAttr(cause));
 }
 
-static Value createExchange(OpBuilder &builder, Operation *op, Value value,
-                            const ElementMove &move, const AxisList &axes,
-                            const MeshContext &context,
-                            const std::string &what) {
+static Value exchangeAlong(const ElementMove &move, OpBuilder &builder,
+                           Operation *op, Value value, const AxisList &axes,
+                           const MeshContext &context,
+                           const std::string &what) {
   return createExchange(builder, op, value, move.dim,
                         move.map.dividedBy(numShards(axes)), axes, context,
                         what);
@@ -76,10 +74,9 @@ static Value createReverse(OpBuilder &builder, Location loc, Value value,
                           ArrayRef<int64_t>(), ArrayRef<int64_t>());
 }
 
-/// Elements [start, start + size) of a dimension.
-static Value createCut(OpBuilder &builder, Location loc, Value value,
-                       int64_t dim, int64_t start, int64_t size,
-                       int64_t stride = 1) {
+Value weft::createCut(OpBuilder &builder, Location loc, Value value,
+                      int64_t dim, int64_t start, int64_t size,
+                      int64_t stride) {
   SmallVector<int64_t> starts(typeOf(value).getRank(), 0),
       limits(typeOf(value).getShape()), strides(starts.size(), 1);
   if (start == 0 && stride == 1 && size == limits[dim])
@@ -157,8 +154,8 @@ AxisList weft::movedAxes(const LocalForm &form, const ElementMove &move) {
 Value weft::exchangeSlice(OpBuilder &builder, Operation *op, Value value,
                           const ElementMove &move, const AxisList &axes,
                           const MeshContext &context) {
-  return createExchange(builder, op, value, move, axes, context,
-                        "slice of " + nameOf(op->getOperand(0)));
+  return exchangeAlong(move, builder, op, value, axes, context,
+                       "slice of " + nameOf(op->getOperand(0)));
 }
 
 /// The part of the slice in what an earlier one has exchanged for all.
@@ -201,9 +198,9 @@ Value weft::exchangeSlices(OpBuilder &builder, Operation *op,
              sharding.toSharding(context.mesh)->dims[move.dim].axes) == axes))
       slices.push_back(slice);
   }
-  createExchange(
-      builder, op, operand, joinSlices(slices, global), axes, context,
-      (slices.size() > 1 ? "slices of " : "slice of ") + nameOf(operand));
+  exchangeAlong(joinSlices(slices, global), builder, op, operand, axes, context,
+                (slices.size() > 1 ? "slices of " : "slice of ") +
+                    nameOf(operand));
   return takeExchanged(builder, op, move, axes, context);
 }
 
@@ -227,9 +224,9 @@ struct LocalConcat
       if (AxisList axes = movedAxes(form, move); !axes.empty()) {
         OpBuilder builder(op);
         return replaceResult(
-            op, createExchange(builder, op, joinOperands(builder, op, move.dim),
-                               move, axes, form.context,
-                               "operands of " + nameOf(op)));
+            op, exchangeAlong(move, builder, op,
+                              joinOperands(builder, op, move.dim), axes,
+                              form.context, "operands of " + nameOf(op)));
       }
     return setTypes(op, form.types);
   }
@@ -247,8 +244,8 @@ struct LocalPad : LocalFormOpInterface::ExternalModel<LocalPad, PadOp> {
       AxisList axes = movedAxes(form, move);
       if (axes.empty())
         continue;
-      value = createExchange(builder, op, value, move, axes, form.context,
-                             "operand of " + nameOf(op));
+      value = exchangeAlong(move, builder, op, value, axes, form.context,
+                            "operand of " + nameOf(op));
       value = fillGaps(builder, op->getLoc(), value, move, axes, form.context);
       low[move.dim] = high[move.dim] = 0;
     }
@@ -339,8 +336,8 @@ struct LocalReshape
     value =
         builder.createOrFold<ReshapeOp>(loc, typeOf(value).clone(shape), value);
     move.dim = first;
-    value = createExchange(builder, op, value, move, axes, form.context,
-                           "elements of " + nameOf(op));
+    value = exchangeAlong(move, builder, op, value, axes, form.context,
+                          "elements of " + nameOf(op));
     return replaceResult(
         op, builder.createOrFold<ReshapeOp>(loc, form.types.front(), value));
   }

@@ -17,6 +17,19 @@ namespace weft {
 /// the result: its elements are exchanged. Empty if it is not so.
 sharding::AxisList movedAxes(const LocalForm &form, const ElementMove &move);
 
+/// An exchange that is a part of `op`, of a map between what the members of the
+/// axes have. `what`: the value that is moved, in words.
+mlir::Value createExchange(mlir::OpBuilder &builder, mlir::Operation *op,
+                           mlir::Value value, int64_t dim,
+                           const sharding::ElementMap &map,
+                           const sharding::AxisList &axes,
+                           const MeshContext &context, const std::string &what);
+
+/// Elements [start, start + size) of a dimension, or as many `stride` apart.
+mlir::Value createCut(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, int64_t dim, int64_t start,
+                      int64_t size, int64_t stride = 1);
+
 /// What the slice leaves of `value` along the dimension of the move.
 mlir::Value exchangeSlice(mlir::OpBuilder &builder, mlir::Operation *op,
                           mlir::Value value, const ElementMove &move,

@@ -51,6 +51,10 @@ bool OpSplit::move(const ShardingRule &rule, const ElementMove &move,
   };
   split(move.resultFactor(rule));
   llvm::for_each(move.operandFactors(rule), split);
+  if (move.isSummed()) {
+    summed.resize(rule.factors.size());
+    summed.set(move.resultFactor(rule));
+  }
   return true;
 }
 
@@ -116,7 +120,8 @@ Id OpSplitter::resultLeft(size_t index, const OpSplit &split) const {
   Sharding left = shardingOf(rule.results[index], split);
   addUnreduced(left, split.terms, split.termsKind);
   for (auto [number, axes] : llvm::enumerate(split.factors))
-    if (rule.isReducedIn(index, number) && !split.isMoved(number))
+    if (split.isSummed(number) ||
+        (rule.isReducedIn(index, number) && !split.isMoved(number)))
       addUnreduced(left, axes, rule.reduction);
   return prices.intern(left);
 }
@@ -147,12 +152,15 @@ double OpSplitter::elementsBeside(const ElementMove &move,
                       numShards(split.factors[factor]);
     return elements;
   };
+  if (move.windows)
+    return count(rule.operands.front(), move.operandDims());
   return std::min(count(rule.operands.front(), move.operandDims()),
                   count(rule.results.front(), move.resultDims()));
 }
 
-/// A matmul walks all combinations of its factors, any other op the largest of
-/// its tensors.
+/// A matmul walks all combinations of its factors, of which windows have those
+/// of their elements and not that of what they are windows of; any other op
+/// walks the largest of its tensors.
 double OpSplitter::secondsToCompute(const OpSplit &split) const {
   bool isMatmul = rule.category != OpCategory::Lookup &&
                   rule.operands.size() > 1 &&
@@ -162,7 +170,8 @@ double OpSplitter::secondsToCompute(const OpSplit &split) const {
   double points = 1;
   if (isMatmul) {
     for (auto [factor, axes] : llvm::zip_equal(rule.factors, split.factors))
-      points *= static_cast<double>(factor.size) / numShards(axes);
+      if (factor.kind != FactorKind::Permutation)
+        points *= static_cast<double>(factor.size) / numShards(axes);
     return points * flopsOfPoint * prices.secondsPerFlop();
   }
   for (ArrayRef<TensorFactors> tensors :

@@ -30,6 +30,8 @@ struct OpSplit {
   /// Factors of which elements are exchanged: an operand's and the result's
   /// have the same axes. A bit each.
   llvm::SmallBitVector moved;
+  /// Those of them over whose axes results are partial sums.
+  llvm::SmallBitVector summed;
   sharding::AxisList terms;
   sharding::Reduction termsKind = sharding::Reduction::Sum;
   /// By operand: whether it is partial over `terms`. A bit each.
@@ -39,6 +41,9 @@ struct OpSplit {
   /// Whether one of `axes` is used up: by another factor or by the terms.
   bool isMoved(size_t factor) const {
     return factor < moved.size() && moved.test(factor);
+  }
+  bool isSummed(size_t factor) const {
+    return factor < summed.size() && summed.test(factor);
   }
   /// Splits the dimension of a move over `axes` on both sides, if nothing else
   /// is.

@@ -53,6 +53,8 @@ std::vector<int64_t> StrategyProblem::key() const {
     key.push_back(-1);
     for (const ElementRun &run : map.runs)
       key.insert(key.end(), {run.from, run.to, run.length, run.step});
+    if (each.move.windows)
+      each.move.windows->addTo(key);
     for (const AxisList &axes : each.options)
       addAxes(key, axes);
     key.push_back(-2);
@@ -110,10 +112,11 @@ void Lister::addExchanges(const OpSplit &split, OpStrategy &strategy) const {
       continue;
     const AxisList &axes = split.factors[each.move.resultFactor(rule)];
     int64_t members = numShards(axes);
-    double bytes = static_cast<double>(
-                       each.move.map.dividedBy(members).mostSent(members)) *
+    double bytes = static_cast<double>(each.move.mostSent(members)) *
                    splitter.elementsBeside(each.move, split) *
                    static_cast<double>(problem.elementBytes);
+    if (bytes == 0)
+      continue;
     double sharers = static_cast<double>(each.sharers);
     strategy.exchangeBytes += bytes / sharers;
     strategy.exchangeSeconds +=

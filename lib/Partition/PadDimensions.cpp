@@ -21,6 +21,8 @@
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WindowOps.h"
+#include "weft/IR/WindowSplits.h"
 #include "weft/Partition/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -114,22 +116,36 @@ SmallBitVector FunctionPadder::findWorking(Operation *op,
   return working;
 }
 
+/// Whether an op combines elements along a dimension of which the factor is of
+/// this kind.
+static bool isCombined(Operation *op, FactorKind kind) {
+  return kind == FactorKind::Reduction ||
+         (isa<ConvolutionOp, ReduceWindowOp, SpreadWindowsOp>(op) &&
+          kind != FactorKind::PassThrough);
+}
+
 /// What an op combines along a padded dimension must be neutral behind the last
 /// element.
 void FunctionPadder::maskOperands(Operation *op, const ShardingRule &rule,
                                   const SmallBitVector &working) {
-  if (!isa<DotGeneralOp, ReduceOp, ScatterAddOp>(op))
+  if (!isa<DotGeneralOp, ReduceOp, ScatterAddOp, ConvolutionOp, ReduceWindowOp,
+           SpreadWindowsOp>(op))
     return;
   Reduction kind = Reduction::Sum;
   if (auto reduce = dyn_cast<ReduceOp>(op))
+    kind = reduce.getKind();
+  if (auto reduce = dyn_cast<ReduceWindowOp>(op))
     kind = reduce.getKind();
   for (auto [use, tensor] :
        llvm::zip_equal(op->getOpOperands(), rule.operands)) {
     if (isa<ScatterAddOp>(op) && use.getOperandNumber() != 0)
       continue; // what is added is zero, wherever
+    // What extrema are of comes behind the elements that are extrema.
+    if (isa<SpreadWindowsOp>(op) && use.getOperandNumber() != 0)
+      continue;
     for (auto [dim, list] : llvm::enumerate(tensor))
       if (list.size() == 1 && working.test(list.front()) &&
-          rule.factors[list.front()].kind == FactorKind::Reduction)
+          isCombined(op, rule.factors[list.front()].kind))
         use.set(values.masked(
             op, use.get(), dim,
             neutralElement(typeOf(use.get()).getElementType(), kind)));
@@ -377,6 +393,8 @@ void FunctionPadder::padOp(Operation *op) {
     clampIndices(gather);
   maskDivisor(op);
   resize(op, *rule, factors, working);
+  if (working.any())
+    fitWindows(op);
 }
 
 //===----------------------------------------------------------------------===//

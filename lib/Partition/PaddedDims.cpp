@@ -8,6 +8,7 @@
 #include "PaddedDims.h"
 
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -48,6 +49,20 @@ static bool isOfKeys(Operation *op, const ShardingRule &rule, int32_t factor) {
          rule.operands[1][1] == DimFactors{factor};
 }
 
+/// Whether the op has windows, which are made as many as the padded result has.
+static bool hasWindows(Operation *op) {
+  return isa<ConvolutionOp, ReduceWindowOp, SpreadWindowsOp>(op);
+}
+
+/// Whether the factor is that of the groups of a convolution, whose number is
+/// stated beside the types.
+static bool isOfGroups(Operation *op, const ShardingRule &rule,
+                       int32_t factor) {
+  auto convolution = dyn_cast<ConvolutionOp>(op);
+  return convolution && convolution.getGroups() > 1 &&
+         rule.operands[0].back().front() == factor;
+}
+
 /// Whether the op means the same along the factor if elements follow behind the
 /// last one: what it makes of them comes behind the last one again, or the
 /// padding of the operand is masked, or it is not looked at.
@@ -55,16 +70,17 @@ static bool mayBePadded(Operation *op, const ShardingRule &rule,
                         int32_t factor) {
   bool inOperand = have(rule.operands, factor),
        inResult = have(rule.results, factor);
-  if (isOfKeys(op, rule, factor))
+  if (isOfKeys(op, rule, factor) || isOfGroups(op, rule, factor))
     return false;
   switch (rule.factors[factor].kind) {
   case FactorKind::PassThrough:
     return inResult ? inOperand || makesElements(op) : isa<BarrierOp>(op);
   case FactorKind::Reduction:
-    return isa<DotGeneralOp, ReduceOp, GatherOp, ScatterAddOp, SliceOp>(op);
+    return isa<DotGeneralOp, ConvolutionOp, ReduceOp, GatherOp, ScatterAddOp,
+               SliceOp>(op);
   case FactorKind::NeedReplication:
   case FactorKind::Permutation:
-    return isa<SliceOp>(op) && !inResult;
+    return hasWindows(op) || (isa<SliceOp>(op) && !inResult);
   }
   llvm_unreachable("all kinds are covered");
 }

@@ -97,7 +97,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   startMoves = movesOf(start);
   for (auto &[op, added] : options)
     if (added.variable >= 0)
-      addWork(op, start.at(op), startMoves.countedSeconds);
+      addWork(op, start.at(op),
+              startMoves.countedSeconds + startMoves.exchangeSeconds);
   for (Operation *op : passing)
     if (isMarker(op))
       addConstraint(op);

@@ -74,6 +74,8 @@ public:
     /// Those that count, see weightOf, and all.
     double countedSeconds = 0;
     double seconds = 0;
+    /// Of all, exchanges that are a part of ops, and count with these.
+    double exchangeSeconds = 0;
     /// As countedSeconds, with a whole latency for each call that is left where
     /// calls become one, of those that nothing overlaps with; and what
     /// latencies of such all-reduces are of it.

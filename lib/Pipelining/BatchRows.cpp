@@ -11,6 +11,7 @@
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSet.h"
@@ -110,7 +111,8 @@ static bool keepsTerms(Operation *op) {
 }
 
 static bool isHeavy(Operation *op) {
-  return isa<DotGeneralOp, AttentionOp, AttentionGradOp, StageBoundaryOp>(op);
+  return isa<DotGeneralOp, ConvolutionOp, AttentionOp, AttentionGradOp,
+             StageBoundaryOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "weft/IR/ChainCuts.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
@@ -105,7 +106,7 @@ void LoopRegions::findActive() {
     if (isFrom(&op, active))
       active.insert(op.result_begin(), op.result_end());
     else if (forward.contains(&op) &&
-             (isa<DotGeneralOp>(op) || isFrom(&op, frozen)))
+             (isa<DotGeneralOp, ConvolutionOp>(op) || isFrom(&op, frozen)))
       frozen.insert(op.result_begin(), op.result_end());
 }
 

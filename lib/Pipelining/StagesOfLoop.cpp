@@ -16,6 +16,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -285,7 +286,7 @@ bool LoopStages::isCheaperSent(Operation *op) const {
     Operation *next = pending.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    if (isa<DotGeneralOp>(next))
+    if (isa<DotGeneralOp, ConvolutionOp>(next))
       return true;
     if (MicrobatchesAttr loop = getBorder(next))
       count = loop.getCount();

@@ -132,6 +132,12 @@ std::optional<AxisRef> prefixWithinFactor(AxisRef axis, int64_t before,
   for (const AxisRef &current : sharding.axes)
     if (current.contains(*prefix))
       return prefix;
+  // The sizes of what windows are of and of the windows differ: shards without
+  // elements are none that a user has asked for.
+  const Factor &factor = node.rule.factors[sharding.factor];
+  if (factor.kind == FactorKind::Permutation &&
+      before * prefix->size > factor.size)
+    return std::nullopt;
   if (!sharding.closed && sharding.overflow.empty()) {
     if (sharding.minorMost && options.allowUneven)
       return prefix;

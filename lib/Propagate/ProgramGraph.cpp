@@ -184,7 +184,7 @@ void ProgramGraph::addNode(Operation &op) {
            operand.hasOneUse();
   });
   graph.addNode(
-      graph.addRule(cast<ShardingRuleOpInterface>(op).getShardingRule()),
+      graph.addRule(cast<ShardingRuleOpInterface>(op).getPropagationRule()),
       llvm::map_to_vector(op.getOperands(), toId),
       llvm::map_to_vector(op.getResults(), toId), singleUse);
   ops.push_back(&op);

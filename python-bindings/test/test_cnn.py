@@ -52,22 +52,28 @@ def weights(state, kinds):
 
 
 OUT, IN = P(None, None, None, "x"), P(None, None, "x")
+FEATURES = {"conv1": OUT, "conv2": IN, "depthwise": OUT, "pointwise": IN}
+# Sizes of the mesh axes x, y and z, what splits weights, and images.
 LAYOUTS = {
-    "batch on 2": (2, {}, P("x")),
-    "batch on 4": (4, {}, P("x")),
-    "features": (2, {"conv1": OUT, "conv2": IN, "depthwise": OUT, "pointwise": IN}, P()),
-    "space": (2, {}, P(None, "x")),
+    "batch on 2": ((2,), {}, P("x")),
+    "batch on 4": ((4,), {}, P("x")),
+    "features": ((2,), FEATURES, P()),
+    "space": ((2,), {}, P(None, "x")),
+    "columns": ((2,), {}, P(None, None, "x")),
+    "both dimensions of space": ((2, 2), {}, P(None, "x", "y")),
+    "batch and space": ((2, 2), {}, P("y", "x")),
+    "batch, features and space": ((2, 2, 2), FEATURES, P("y", "z")),
 }
+SPACE = ["space", "columns", "both dimensions of space", "batch and space", "batch, features and space"]
 
 
 def shardings(state, layout):
-    ranks, kinds, images = LAYOUTS[layout]
-    labels = P("x") if images == P("x") else P()
-    return {"mesh": weft.Mesh((ranks,), ("x",)), "in_shardings": (weights(state, kinds), (images, labels)),
-            "donate_argnums": 0}
+    sizes, kinds, images = LAYOUTS[layout]
+    return {"mesh": weft.Mesh(sizes, ("x", "y", "z")[:len(sizes)]),
+            "in_shardings": (weights(state, kinds), (images, P(*images[:1]))), "donate_argnums": 0}
 
 
-@pytest.mark.parametrize("layout", ["batch on 2", "features", "space"])
+@pytest.mark.parametrize("layout", ["batch on 2", "features", *SPACE])
 def test_training_in_jax(reference, layout):
     _, state, batches, step, expected = reference
     program = weft.from_jax(step, state, batches[0], **shardings(state, layout)).compile()
@@ -78,7 +84,7 @@ def test_training_in_jax(reference, layout):
         assert {collective.kind for collective in program.collectives()} == {"all_reduce"}
 
 
-@pytest.mark.parametrize("layout", ["batch on 4", "features"])
+@pytest.mark.parametrize("layout", ["batch on 4", "features", *SPACE])
 def test_training_in_weft(reference, layout):
     name, state, batches, _, expected = reference
     loss = partial(getattr(cnn, f"{name}_loss"), x=weft)

@@ -304,10 +304,26 @@ def convolution(name, x, w, result, strides, low, high, lhs_dilation, rhs_dilati
                 f"({tensor(x)}, {tensor(w)}) -> {tensor(result)}")
 
 
-def reduce_window(name, kind, x, dim, size, stride, dilation, result):
+def reduce_window(name, kind, x, dim, size, stride, dilation, result, around=""):
     return Case(f"reduce_window_{name}", [x], result,
                 f"%r = weft.reduce_window {kind} %x0 dim = {dim} size = {size} stride = {stride} "
-                f"dilation = {dilation} : {tensor(x)} -> {tensor(result)}")
+                f"dilation = {dilation}{around} : {tensor(x)} -> {tensor(result)}")
+
+
+AROUND = " {low = 1 : i64, high = 1 : i64}"
+
+
+def spread_windows(name, g, dim, size, stride, result, around=""):
+    return Case(f"spread_windows_{name}", [g], result,
+                f"%r = weft.spread_windows %x0 dim = {dim} size = {size} stride = {stride} "
+                f"dilation = 1{around} : ({tensor(g)}) -> {tensor(result)}")
+
+
+def spread_extrema(name, g, x, size, stride, around=""):
+    """Where the maxima are, which are no function that has a derivative."""
+    return Case(f"spread_windows_{name}", [g, x], x, f"""%m = weft.reduce_window max %x1 dim = 0 size = {size} stride = {stride} dilation = 1{around} : {tensor(x)} -> {tensor(g)}
+  %r = weft.spread_windows %x0 of %x1, %m dim = 0 size = {size} stride = {stride} dilation = 1{around}
+      : ({tensor(g)}, {tensor(x)}, {tensor(g)}) -> {tensor(x)}""")
 
 
 WINDOWED = [
@@ -320,6 +336,12 @@ WINDOWED = [
     reduce_window("halves", "max", (5, 2), 0, 2, 2, 1, (2, 2)),
     reduce_window("overlapping", "max", (2, 6), 1, 3, 2, 1, (2, 2)),
     reduce_window("dilated", "min", (2, 7), 1, 2, 1, 3, (2, 4)),
+    reduce_window("padded_sum", "sum", (2, 5), 1, 3, 2, 1, (2, 3), AROUND),
+    reduce_window("padded_max", "max", (2, 5), 1, 3, 2, 1, (2, 3), AROUND),
+    spread_windows("sum", (2, 3), 1, 3, 2, (2, 7)),
+    spread_windows("padded", (2, 3), 1, 3, 2, (2, 5), AROUND),
+    spread_extrema("maxima", (3, 2), (7, 2), 3, 2),
+    spread_extrema("padded_maxima", (3, 2), (5, 2), 3, 2, AROUND),
 ]
 
 CASES = ELEMENTWISE + DOT_GENERAL + GROUPED + SHAPE + INDEXED + COMPOSITES + ATTENTION + WINDOWED

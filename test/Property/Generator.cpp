@@ -143,7 +143,7 @@ int ProgramGenerator::broadcastTo(int scalar, llvm::ArrayRef<int64_t> shape) {
 Program ProgramGenerator::generate() {
   program.mesh = randomMesh(random);
   unit = program.mesh.numDevices();
-  newArgument(randomShape(), Element::F32);
+  newArgument(hasWindows ? imageShape() : randomShape(), Element::F32);
   static const std::vector<Element> elements = {
       Element::F32, Element::F32, Element::F32, Element::F64, Element::BF16,
       Element::F16, Element::I32, Element::I32, Element::I8};
@@ -159,6 +159,8 @@ Program ProgramGenerator::generate() {
 
 void ProgramGenerator::addSomething() {
   const int x = anyValue();
+  if (hasWindows && random.oneIn(2))
+    return random.oneIn(2) ? addConvolution(x) : addWindows(x);
   switch (random.below(26)) {
   case 0:
   case 1:
@@ -220,6 +222,6 @@ void ProgramGenerator::addResults() {
   }
 }
 
-Program weft::test::generateProgram(Random &random) {
-  return ProgramGenerator(random).generate();
+Program weft::test::generateProgram(Random &random, bool hasWindows) {
+  return ProgramGenerator(random, hasWindows).generate();
 }

@@ -20,8 +20,11 @@
 
 namespace weft::test {
 
-/// The same program for the same state of `random`.
-Program generateProgram(Random &random);
+/// The same program for the same state of `random`. `hasWindows`: convolutions
+/// and pooling are likely in it.
+Program generateProgram(Random &random, bool hasWindows = false);
+/// Whether the program of a seed is one with windows.
+inline bool hasWindows(uint64_t seed) { return seed % 4 == 0; }
 
 } // namespace weft::test
 

@@ -22,7 +22,7 @@ static constexpr uint64_t numPrograms = 2000;
 
 static Program programOf(uint64_t seed) {
   Random random(seed);
-  return generateProgram(random);
+  return generateProgram(random, hasWindows(seed));
 }
 
 /// Every sharding of the program with the shape of its value.
@@ -93,17 +93,18 @@ TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
   EXPECT_THAT(devices, ElementsAre(2, 3, 4, 5, 6, 7, 8));
   EXPECT_THAT(meshRanks, ElementsAre(1, 2, 3));
   for (const char *op :
-       {"weft.dot_general", "weft.reduce",      "weft.transpose",
-        "weft.reshape",     "weft.broadcast",   "weft.slice",
-        "weft.concat",      "weft.iota",        "weft.pad",
-        "weft.gather",      "weft.scatter_add", "weft.constraint",
-        "arith.addf",       "arith.mulf",       "arith.maximumf",
-        "arith.select",     "arith.cmpi",       "arith.cmpf",
-        "arith.xori",       "arith.shrui",      "arith.truncf",
-        "arith.extf",       "arith.extui",      "arith.sitofp",
-        "arith.divf",       "math.tanh",        "math.exp",
-        "math.log",         "math.sin",         "math.erf",
-        "arith.maxsi"})
+       {"weft.dot_general",   "weft.reduce",      "weft.transpose",
+        "weft.reshape",       "weft.broadcast",   "weft.slice",
+        "weft.concat",        "weft.iota",        "weft.pad",
+        "weft.gather",        "weft.scatter_add", "weft.constraint",
+        "arith.addf",         "arith.mulf",       "arith.maximumf",
+        "arith.select",       "arith.cmpi",       "arith.cmpf",
+        "arith.xori",         "arith.shrui",      "arith.truncf",
+        "arith.extf",         "arith.extui",      "arith.sitofp",
+        "arith.divf",         "math.tanh",        "math.exp",
+        "math.log",           "math.sin",         "math.erf",
+        "arith.maxsi",        "weft.convolution", "weft.reduce_window",
+        "weft.spread_windows"})
     EXPECT_GE(ops[op], 5) << op;
   for (auto kind : {sharding::Reduction::Sum, sharding::Reduction::Max,
                     sharding::Reduction::Min})

@@ -107,7 +107,10 @@ private:
     names[step.result] = "%v" + std::to_string(step.result);
     text += "  " + names[step.result] + " = " + step.op;
     for (size_t i = 0; i < step.operands.size(); ++i)
-      text += (i ? ", " : " ") + names[step.operands[i]];
+      text += (i == 0                                       ? " "
+               : i == 1 && step.op == "weft.spread_windows" ? " of "
+                                                            : ", ") +
+              names[step.operands[i]];
     if (!step.attributes.empty())
       text += " " + step.attributes;
     if (step.constraint)

@@ -21,7 +21,8 @@ namespace weft::test {
 
 class ProgramGenerator {
 public:
-  explicit ProgramGenerator(Random &random) : random(random) {}
+  ProgramGenerator(Random &random, bool hasWindows)
+      : random(random), hasWindows(hasWindows) {}
 
   Program generate();
 
@@ -91,12 +92,20 @@ private:
   void addComparison(int x);
   void addPredicateUse(int predicate);
 
+  // Ops on windows
+  /// Batch, one or two dimensions of space, features.
+  sharding::Shape imageShape();
+  void addConvolution(int x);
+  /// A reduction of windows, and perhaps a transpose of one.
+  void addWindows(int x);
+
   // The graph
   void addSomething();
   /// The values that nothing uses, and sometimes one that is used.
   void addResults();
 
   Random &random;
+  bool hasWindows;
   Program program;
   /// Number of devices: dimensions that may be split are multiples of it.
   int64_t unit = 1;

@@ -64,7 +64,7 @@ bool readFlags(llvm::ArrayRef<char *> flags) {
 /// Checks the program of a seed; a failure is made smaller.
 void checkCase(const Setting &setting, llvm::StringRef again) {
   Random random(setting.seed);
-  const Program program = generateProgram(random);
+  const Program program = generateProgram(random, hasWindows(setting.seed));
   const std::optional<Failure> failure = checkProgram(program, setting);
   if (!failure)
     return;

@@ -27,6 +27,12 @@ def DecompositionOpInterface : OpInterface<"DecompositionOpInterface"> {
       Whether plans for CPUs have an instruction for the op, as it is.
     }], "bool", "isCpuInstruction", (ins), "", [{
       return false;
+    }]>,
+    InterfaceMethod<[{
+      Whether it is partitioned as it is, and decomposed when its operands are
+      shards: as one op it is known which elements of neighbours it needs.
+    }], "bool", "isPartitioned", (ins), "", [{
+      return false;
     }]>
   ];
 }

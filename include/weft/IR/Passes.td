@@ -83,14 +83,17 @@ def Decompose : FormPass<"weft-decompose", "Composites"> {
     logarithm of a sum, CSE joins with it afterwards.
 
     **Leaves** a graph without composites, or only with those that
-    `keep-cpu-instructions` keeps.
+    `keep-cpu-instructions` and `keep-windows` keep.
 
     **Example** `test/IR/decompose.mlir`.
   }];
   let options = [
     Option<"keepCpuInstructions", "keep-cpu-instructions", "bool",
            /*default=*/"false",
-           "Leave composites that plans for CPUs have an instruction for.">
+           "Leave composites that plans for CPUs have an instruction for.">,
+    Option<"keepWindows", "keep-windows", "bool", /*default=*/"false",
+           "Leave convolutions and reductions of windows, which are split over "
+           "devices as they are.">
   ];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "Number of composites replaced">

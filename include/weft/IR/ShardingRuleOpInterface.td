@@ -27,6 +27,15 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       has an entry; operands of rank 0 have an empty one.
     }], "::weft::sharding::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
+      The rule by which propagation takes shardings from one tensor to another.
+      It differs where an op is computed on shards of dimensions that have
+      factors of their own, since their sizes differ: windows, and what they are
+      windows of.
+    }], "::weft::sharding::ShardingRule", "getPropagationRule", (ins), "", [{
+      return ::llvm::cast<::weft::ShardingRuleOpInterface>($_op.getOperation())
+          .getShardingRule();
+    }]>,
+    InterfaceMethod<[{
       Whether an unreduced operand may pass through the op.
     }], "::weft::sharding::Linearity", "getLinearity">
   ];

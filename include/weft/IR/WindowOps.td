@@ -15,7 +15,18 @@
 
 include "weft/IR/CompositeOps.td"
 
-def Weft_ConvolutionOp : Weft_CompositeOp<"convolution"> {
+/// One that is split over devices as it is.
+class Weft_WindowOp<string mnemonic>
+    : Weft_Op<mnemonic, [Pure, Weft_Differentiable,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface,
+                                  ["getPropagationRule"]>,
+        DeclareOpInterfaceMethods<DecompositionOpInterface,
+                                  ["isPartitioned"]>]> {
+  let results = (outs Weft_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Weft_ConvolutionOp : Weft_WindowOp<"convolution"> {
   let summary = "Multiply a kernel with windows of a tensor";
   let description = [{
     `lhs` is [batch, spatial dimensions, features], the kernel `rhs` is [its
@@ -35,7 +46,11 @@ def Weft_ConvolutionOp : Weft_CompositeOp<"convolution"> {
     Sums of 16-bit products are formed in f32. The derivatives are two
     convolutions, and keep the operands alone. It is computed as matmuls with
     the windows laid out behind each other, so that batch and features may be
-    split as those of a matmul: features of `lhs` leave partial sums.
+    split as those of a matmul: features of `lhs` leave partial sums. A spatial
+    dimension may be split in `lhs` and the result alike, or, if it has fewer
+    elements in the result than in the kernel, in `lhs` and the kernel alike,
+    which leaves partial sums: devices exchange what windows cover of the shards
+    of others.
 
     ```mlir
     %r = weft.convolution %x, %w strides = [2] low = [1] high = [1]
@@ -54,15 +69,15 @@ def Weft_ConvolutionOp : Weft_CompositeOp<"convolution"> {
     `groups` `=` custom<Dim>($groups) attr-dict
     `:` functional-type(operands, $result)
   }];
-  let hasVerifier = 1;
 }
 
-def Weft_ReduceWindowOp : Weft_CompositeOp<"reduce_window"> {
+def Weft_ReduceWindowOp : Weft_WindowOp<"reduce_window"> {
   let summary = "Sum, maximum or minimum of windows along a dimension";
   let description = [{
     Along `dim` element `i` of the result combines the `size` elements `i *
-    stride`, `i * stride + dilation`, ... of the operand. Windows of several
-    dimensions are several of these ops, and a padding is a `weft.pad` before.
+    stride`, `i * stride + dilation`, ... of the operand, to which first `low`
+    and `high` elements that change nothing are added; negative amounts remove
+    elements. Windows of several dimensions are several of these ops.
     The cotangent of a maximum or minimum goes to the first element that is it,
     as in JAX.
 
@@ -73,14 +88,49 @@ def Weft_ReduceWindowOp : Weft_CompositeOp<"reduce_window"> {
   }];
   let arguments = (ins
     Weft_ReductionAttr:$kind, Weft_FloatTensor:$operand, I64Attr:$dim,
-    I64Attr:$size, I64Attr:$stride, I64Attr:$dilation);
+    I64Attr:$size, I64Attr:$stride, I64Attr:$dilation,
+    DefaultValuedAttr<I64Attr, "0">:$low, DefaultValuedAttr<I64Attr, "0">:$high);
   let assemblyFormat = [{
     custom<Reduction>($kind) $operand `dim` `=` custom<Dim>($dim)
     `size` `=` custom<Dim>($size) `stride` `=` custom<Dim>($stride)
     `dilation` `=` custom<Dim>($dilation) attr-dict
     `:` type($operand) `->` type($result)
   }];
-  let hasVerifier = 1;
+}
+
+def Weft_SpreadWindowsOp : Weft_WindowOp<"spread_windows"> {
+  let summary = "Add up what windows have where their elements are";
+  let description = [{
+    The transpose of `weft.reduce_window`: `g` has an element for each window
+    along `dim`, which is added to all elements of the window, or, given what the
+    windows are of and the `extremum` of each, to the first that equals it. What
+    windows cover of the elements that `low` and `high` add is left out.
+
+    ```mlir
+    %r = weft.spread_windows %g of %x, %m dim = 1 size = 2 stride = 2
+        dilation = 1 : (tensor<4x4x3xf32>, tensor<4x8x3xf32>, tensor<4x4x3xf32>)
+        -> tensor<4x8x3xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_FloatTensor:$g, Variadic<Weft_FloatTensor>:$of, I64Attr:$dim,
+    I64Attr:$size,
+    I64Attr:$stride, I64Attr:$dilation, DefaultValuedAttr<I64Attr, "0">:$low,
+    DefaultValuedAttr<I64Attr, "0">:$high);
+  let assemblyFormat = [{
+    $g (`of` $of^)? `dim` `=` custom<Dim>($dim)
+    `size` `=` custom<Dim>($size) `stride` `=` custom<Dim>($stride)
+    `dilation` `=` custom<Dim>($dilation) attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getOperand() {
+      return getOf().empty() ? ::mlir::Value() : getOf().front();
+    }
+    ::mlir::Value getExtremum() {
+      return getOf().empty() ? ::mlir::Value() : getOf().back();
+    }
+  }];
 }
 
 #endif // WEFT_IR_WINDOWOPS_TD

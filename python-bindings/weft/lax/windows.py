@@ -42,13 +42,17 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable, window_d
     element = x.element
     if kind == "sum":  # rounded once
         x = ops.convert(x, elements.to_computed(element))
+    # What windows cannot say themselves of what is around the elements.
+    before = [n > 1 or min(amount) < 0 for n, amount in zip(spread, amounts)]
+    around = [(0, 0) if is_before else amount for is_before, amount in zip(before, amounts)]
+    amounts = [amount if is_before else (0, 0) for is_before, amount in zip(before, amounts)]
     x = ops.pad(x, neutral, [max(low, 0) for low, _ in amounts], [max(high, 0) for _, high in amounts],
                 [n - 1 for n in spread])
     x = ops.slice_in_dims(x, [max(-low, 0) for low, _ in amounts],
                           [size + min(high, 0) for size, (_, high) in zip(x.shape, amounts)], [1] * rank)
     # The last dimension first: the first maximum is then in the first row that has it.
     for dim in reversed(range(rank)):
-        x = window_ops.reduce_window(kind, x, dim, sizes[dim], strides[dim], dilation[dim])
+        x = window_ops.reduce_window(kind, x, dim, sizes[dim], strides[dim], dilation[dim], around[dim])
     init = as_tracer(init_value)
     if init.splat != neutral:
         x = computation(x, ops.convert(init, x.element))

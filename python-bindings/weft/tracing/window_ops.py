@@ -71,15 +71,18 @@ def convolution(x: Tracer, w: Tracer, window: Window, groups: int, element: Elem
         f"({_type(x)}, {_type(w)}) -> {type_text(shape, element)}", shape, element, x.weak and w.weak)
 
 
-@batched(lambda v, kind, x, dim, size, stride, dilation: reduce_window(
-    kind, v.whole(x), dim + 1, size, stride, dilation))
-def reduce_window(kind: str, x: Tracer, dim: int, size: int, stride: int, dilation: int) -> Tracer:
-    """`kind` is sum, max or min."""
-    if size == stride == 1:
+@batched(lambda v, kind, x, dim, size, stride, dilation, around=(0, 0): reduce_window(
+    kind, v.whole(x), dim + 1, size, stride, dilation, around))
+def reduce_window(kind: str, x: Tracer, dim: int, size: int, stride: int, dilation: int,
+                  around: tuple[int, int] = (0, 0)) -> Tracer:
+    """`kind` is sum, max or min; `around`: how many elements to add at both ends."""
+    low, high = around
+    if size == stride == 1 and low == high == 0:
         return x
-    count = max((x.shape[dim] - dilated(size, dilation)) // stride + 1, 0)
+    count = max((x.shape[dim] + low + high - dilated(size, dilation)) // stride + 1, 0)
     shape = (*x.shape[:dim], count, *x.shape[dim + 1:])
     graph = current_graph()
+    padding = f" {{low = {low} : i64, high = {high} : i64}}" if low or high else ""
     return graph.add(
         f"weft.reduce_window {kind} {graph.use(x)} dim = {dim} size = {size} stride = {stride} "
-        f"dilation = {dilation} : {_type(x)} -> {type_text(shape, x.element)}", shape, x.element, x.weak)
+        f"dilation = {dilation}{padding} : {_type(x)} -> {type_text(shape, x.element)}", shape, x.element, x.weak)
