@@ -71,15 +71,23 @@ static LogicalResult verifyWindow(ConvolutionOp op, int64_t rank) {
 }
 
 static LogicalResult verifyFeatures(ConvolutionOp op, int64_t rank) {
+  RankedTensorType lhs = op.getLhs().getType();
   int64_t groups = op.getGroups();
-  int64_t given = op.getLhs().getType().getDimSize(rank + 1),
+  int64_t given = lhs.getDimSize(rank + 1),
           taken = op.getRhs().getType().getDimSize(rank),
           made = op.getRhs().getType().getDimSize(rank + 1);
   if (groups < 1)
     return op.emitOpError("groups must be at least 1, got ") << groups;
-  if (given != groups * taken)
+  if (op.hasGroupsApart()) {
+    if (given != groups || lhs.getDimSize(rank + 2) != taken)
+      return op.emitOpError("lhs must have the groups, ")
+             << groups << ", and the features of the kernel, " << taken
+             << ", as its last dims, got " << given << " and "
+             << lhs.getDimSize(rank + 2);
+  } else if (given != groups * taken) {
     return op.emitOpError("lhs must have the features of the kernel, ")
            << taken << ", for each of " << groups << " groups, got " << given;
+  }
   if (made % groups != 0)
     return op.emitOpError("the result's features must be divisible by the ")
            << groups << " groups, got " << made;
@@ -88,10 +96,11 @@ static LogicalResult verifyFeatures(ConvolutionOp op, int64_t rank) {
 
 LogicalResult ConvolutionOp::verify() {
   RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
-  if (lhs.getRank() < 2 || lhs.getRank() != rhs.getRank())
+  bool mayBeApart = getGroups() > 1 && lhs.getRank() == rhs.getRank() + 1;
+  if (rhs.getRank() < 2 || (lhs.getRank() != rhs.getRank() && !mayBeApart))
     return emitOpError("operands must have one rank of at least 2, got ")
            << lhs.getRank() << " and " << rhs.getRank();
-  int64_t rank = lhs.getRank() - 2;
+  int64_t rank = rhs.getRank() - 2;
   if (failed(verifyWindow(*this, rank)) || failed(verifyFeatures(*this, rank)))
     return failure();
   Type element = lhs.getElementType(), sum = getType().getElementType();
@@ -425,7 +434,8 @@ Value Decomposition::run() {
   if (groups == 1 && !isByResult && numSlices > 1 && isSmaller)
     return productsFirst(x, w);
   if (groups > 1) {
-    x = splitFeatures(x, taken);
+    if (!op.hasGroupsApart())
+      x = splitFeatures(x, taken);
     w = splitFeatures(w, made);
   }
   x = padded(x);
@@ -458,9 +468,10 @@ static Value reversed(Value x, int64_t dim, TensorBuilder &b) {
 }
 
 /// Splits dimension `dim` by groups and swaps its part of a group with
-/// dimension `other`, so that the groups keep their place.
+/// dimension `other`, so that the groups keep their place. `apart`: they stay a
+/// dimension.
 static Value swapWithinGroups(Value x, int64_t dim, int64_t other,
-                              int64_t groups, TensorBuilder &b) {
+                              int64_t groups, bool apart, TensorBuilder &b) {
   Dims shape = shapeOf(x);
   shape[dim] = groups;
   shape.insert(shape.begin() + dim + 1, typeOf(x).getDimSize(dim) / groups);
@@ -468,6 +479,8 @@ static Value swapWithinGroups(Value x, int64_t dim, int64_t other,
   Dims order = range(0, shape.size());
   std::swap(order[dim + 1], order[other]);
   Value swapped = b.createOrFold<TransposeOp>(split, order);
+  if (apart)
+    return swapped;
   Dims joined = shapeOf(swapped);
   joined[dim] *= joined[dim + 1];
   joined.erase(joined.begin() + dim + 1);
@@ -478,7 +491,14 @@ static Value swapWithinGroups(Value x, int64_t dim, int64_t other,
 /// turned around; drhs one of lhs with g as the kernel, in which the features
 /// of lhs take the place of the batch.
 void ConvolutionOp::buildVjp(VjpBuilder &b) {
-  RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
+  Value x = getLhs();
+  if (hasGroupsApart()) {
+    Dims joined = shapeOf(x);
+    int64_t features = joined.pop_back_val();
+    joined.back() *= features;
+    x = b.createOrFold<ReshapeOp>(typeOf(x).clone(joined), x);
+  }
+  RankedTensorType lhs = typeOf(x), rhs = getRhs().getType();
   int64_t rank = getStrides().size(), groups = getGroups();
   Value g = b.convert(b.getCotangent(), lhs.getElementType());
   Dims lowOfLhs, highOfLhs, highOfRhs;
@@ -494,14 +514,15 @@ void ConvolutionOp::buildVjp(VjpBuilder &b) {
     Value w = getRhs();
     for (int64_t i = 0; i < rank; ++i)
       w = reversed(w, i, b);
-    w = swapWithinGroups(w, rank + 1, rank, groups, b);
-    b.addCotangent(0, ConvolutionOp::create(b, lhs, g, w, getLhsDilation(),
-                                            lowOfLhs, highOfLhs, getStrides(),
-                                            getRhsDilation(), groups));
+    w = swapWithinGroups(w, rank + 1, rank, groups, /*apart=*/false, b);
+    Value r = ConvolutionOp::create(b, lhs, g, w, getLhsDilation(), lowOfLhs,
+                                    highOfLhs, getStrides(), getRhsDilation(),
+                                    groups);
+    b.addCotangent(0, b.createOrFold<ReshapeOp>(getLhs().getType(), r));
   }
   if (!b.wants(1))
     return;
-  Value x = swapWithinGroups(getLhs(), rank + 1, 0, groups, b);
+  x = swapWithinGroups(x, rank + 1, 0, groups, /*apart=*/groups > 1, b);
   Dims first = range(1, rank);
   first.append({0, rank + 1});
   Value kernel = b.createOrFold<TransposeOp>(g, first);

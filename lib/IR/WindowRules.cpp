@@ -181,7 +181,7 @@ static ShardingRule ruleOfFeatures(ConvolutionOp op) {
   int64_t rank = result.getRank() - 2, groups = op.getGroups(),
           taken = rhs.getDimSize(rank), made = rhs.getDimSize(rank + 1);
   ShardingRule rule;
-  TensorFactors of[3] = {TensorFactors(rank + 2), TensorFactors(rank + 2),
+  TensorFactors of[3] = {TensorFactors(lhs.getRank()), TensorFactors(rank + 2),
                          TensorFactors(rank + 2)};
   auto &[ofLhs, ofRhs, ofResult] = of;
   ofLhs[0] = ofResult[0] = {rule.addFactor(lhs.getDimSize(0))};
@@ -205,6 +205,10 @@ static ShardingRule ruleOfFeatures(ConvolutionOp op) {
   if (groups == 1 || made > groups)
     kept.push_back(rule.addFactor(made / groups));
   ofLhs[rank + 1] = given;
+  if (op.hasGroupsApart()) {
+    ofLhs[rank + 1] = {given.front()};
+    ofLhs[rank + 2] = {contracted};
+  }
   ofRhs[rank] = {contracted};
   ofRhs[rank + 1] = ofResult[rank + 1] = kept;
   rule.operands = {ofLhs, ofRhs};

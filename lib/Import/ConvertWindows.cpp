@@ -219,6 +219,20 @@ static bool addsUp(Operation *op) {
          llvm::equal(block.front().getOperands(), block.getArguments());
 }
 
+/// The padding of x that JAX writes apart, with what is never an extremum: the
+/// windows say it themselves.
+static PadOp takePadding(Value x, WindowAttributes &window, Reduction kind) {
+  auto pad = x.getDefiningOp<PadOp>();
+  if (!pad || !isFloat(pad.getValue(), neutralOf(kind)) ||
+      llvm::any_of(pad.getInterior(), [](int64_t n) { return n != 0; }))
+    return {};
+  for (size_t dim = 0; dim < window.low.size(); ++dim) {
+    window.low[dim] += pad.getLow()[dim];
+    window.high[dim] += pad.getHigh()[dim];
+  }
+  return pad;
+}
+
 /// The sources where the maxima (minima) of their windows are.
 static Value convertSelectAndScatter(Conversion &c) {
   if (!c.hasOperands(3))
@@ -238,6 +252,9 @@ static Value convertSelectAndScatter(Conversion &c) {
   if (typeOf(source).getElementType() != element)
     return c.malformed("its source must have the operand's type of elements");
   Reduction kind = order == "GE" ? Reduction::Max : Reduction::Min;
+  PadOp padding = takePadding(x, *window, kind);
+  if (padding)
+    x = padding.getOperand();
   TensorBuilder b(c.loc, c.builder);
   Type wide = element.isF64() ? element : b.getF32Type();
   SmallVector<Windows> all = listWindows(*window);
@@ -262,14 +279,19 @@ static Value convertSelectAndScatter(Conversion &c) {
     starts.push_back(low);
     limits.push_back(low + size);
   }
-  return c.slice(g, starts, limits);
+  g = c.slice(g, starts, limits);
+  if (!padding)
+    return g;
+  return c.make<PadOp>(padding.getType(), g, padding.getLow(),
+                       padding.getHigh(), padding.getInterior(),
+                       cast<TypedAttr>(FloatAttr::get(element, 0)));
 }
 
 //===----------------------------------------------------------------------===//
 // Convolution
 //===----------------------------------------------------------------------===//
 
-/// [groups * n, spatial.., f] to [n, spatial.., groups * f]
+/// [groups * n, spatial.., f] to [n, spatial.., groups, f]
 static Value batchGroupsToFeatures(Conversion &c, Value x, int64_t groups) {
   Shape shape(typeOf(x).getShape());
   if (shape.front() % groups != 0)
@@ -279,9 +301,7 @@ static Value batchGroupsToFeatures(Conversion &c, Value x, int64_t groups) {
   split.insert(split.begin(), groups);
   Dims order = llvm::to_vector(llvm::seq<int64_t>(1, shape.size()));
   order.append({0, static_cast<int64_t>(shape.size())});
-  shape.front() /= groups;
-  shape.back() *= groups;
-  return c.reshape(c.transpose(c.reshape(x, split), order), shape);
+  return c.transpose(c.reshape(x, split), order);
 }
 
 /// `order` has the dimension of the source for each of the graph.

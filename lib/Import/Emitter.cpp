@@ -206,6 +206,24 @@ Value Emitter::transpose(Value x, ArrayRef<int64_t> dims) {
   return make<TransposeOp>(typeOf(x).clone(shape), x, dims);
 }
 
+/// Whether elements are none that the padding adds.
+static bool liesInside(PadOp pad, ArrayRef<int64_t> starts,
+                       ArrayRef<int64_t> limits) {
+  for (auto [low, between, size, start, limit] :
+       llvm::zip_equal(pad.getLow(), pad.getInterior(),
+                       typeOf(pad.getOperand()).getShape(), starts, limits))
+    if (between != 0 || start < low || limit > low + size)
+      return false;
+  return true;
+}
+
+static Shape minus(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  Shape result;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    result.push_back(x - y);
+  return result;
+}
+
 Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
                      ArrayRef<int64_t> limits, ArrayRef<int64_t> strides) {
   if (!x)
@@ -222,6 +240,11 @@ Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
   RankedTensorType type = typeOf(x).clone(shape);
   if (type == typeOf(x))
     return x;
+  // A part of what was padded is one of what it was padded around.
+  if (auto pad = x.getDefiningOp<PadOp>();
+      pad && liesInside(pad, starts, limits))
+    return slice(pad.getOperand(), minus(starts, pad.getLow()),
+                 minus(limits, pad.getLow()), strides);
   return make<SliceOp>(type, x, starts, limits, strides);
 }
 

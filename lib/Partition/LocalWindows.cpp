@@ -210,6 +210,15 @@ static Value sendBack(OpBuilder &builder, Operation *op, Value covered,
 // Models
 //===----------------------------------------------------------------------===//
 
+/// The features of lhs are groups, and within these what is contracted.
+static int64_t shardsOfGroups(ConvolutionOp op, const LocalForm &form) {
+  int64_t last = op.getType().getRank() - 1;
+  int64_t shards = numShards(form.axesOfOperand(0, last));
+  return op.hasGroupsApart()
+             ? shards
+             : shards / numShards(form.axesOfOperand(1, last - 1));
+}
+
 namespace {
 
 struct LocalConvolution
@@ -230,11 +239,14 @@ struct LocalConvolution
       high[i] = active.exchange.high;
       dilation[i] = active.exchange.dilation;
     }
-    // The features of lhs are groups, and within these what is contracted.
-    int64_t last = typeOf(lhs).getRank() - 1;
-    int64_t groups = convolution.getGroups() *
-                     numShards(form.axesOfOperand(1, last - 1)) /
-                     numShards(form.axesOfOperand(0, last));
+    int64_t groups =
+        convolution.getGroups() / shardsOfGroups(convolution, form);
+    if (groups == 1 && convolution.hasGroupsApart()) {
+      Dims joined(typeOf(lhs).getShape());
+      joined.erase(joined.end() - 2);
+      lhs = builder.createOrFold<ReshapeOp>(op->getLoc(),
+                                            typeOf(lhs).clone(joined), lhs);
+    }
     return decompose(
         op, ConvolutionOp::create(builder, op->getLoc(), form.types.front(),
                                   lhs, convolution.getRhs(),

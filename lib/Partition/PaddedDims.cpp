@@ -60,7 +60,7 @@ static bool isOfGroups(Operation *op, const ShardingRule &rule,
                        int32_t factor) {
   auto convolution = dyn_cast<ConvolutionOp>(op);
   return convolution && convolution.getGroups() > 1 &&
-         rule.operands[0].back().front() == factor;
+         rule.operands[0][rule.results[0].size() - 1].front() == factor;
 }
 
 /// Whether the op means the same along the factor if elements follow behind the

@@ -43,6 +43,14 @@ func.func @f(%x: tensor<2x8x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<2x8x8x3x2xf32>, %w: tensor<3x3x2x4xf32>) {
+  // expected-error @below {{'weft.convolution' op lhs must have the groups, 2, and the features of the kernel, 2, as its last dims, got 3 and 2}}
+  %r = weft.convolution %x, %w strides = [1, 1] low = [0, 0] high = [0, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 2 : (tensor<2x8x8x3x2xf32>, tensor<3x3x2x4xf32>) -> tensor<2x6x6x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<2x8x8x8xf32>, %w: tensor<3x3x2x6xf32>) {
   // expected-error @below {{'weft.convolution' op the result's features must be divisible by the 4 groups, got 6}}
   %r = weft.convolution %x, %w strides = [1, 1] low = [0, 0] high = [0, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 4 : (tensor<2x8x8x8xf32>, tensor<3x3x2x6xf32>) -> tensor<2x6x6x4xf32>

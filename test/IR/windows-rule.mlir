@@ -18,6 +18,13 @@ func.func @convolution(%x: tensor<4x16x16x6xf32>, %w: tensor<3x3x6x8xf32>, %one:
   return
 }
 
+// Features of groups that are apart can be split by themselves.
+func.func @groups_apart(%x: tensor<4x16x3x2xf32>, %w: tensor<3x2x9xf32>) {
+  // expected-remark @below {{([i, m, k, n], [o, n, kl])->([i, j, kl])}}
+  %0 = weft.convolution %x, %w strides = [1] low = [1] high = [1] lhs_dilation = [1] rhs_dilation = [1] groups = 3 : (tensor<4x16x3x2xf32>, tensor<3x2x9xf32>) -> tensor<4x16x9xf32>
+  return
+}
+
 func.func @windows(%x: tensor<4x16x3xf32>, %g: tensor<4x8x3xf32>) {
   // expected-remark @below {{([i, l, k])->([i, j, k]) {i=4, j=8, k=3, l=16} need_replication={j} permutation={l}, not linear}}
   %0 = weft.reduce_window max %x dim = 1 size = 2 stride = 2 dilation = 1 : tensor<4x16x3xf32> -> tensor<4x8x3xf32>

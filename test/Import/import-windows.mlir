@@ -17,7 +17,7 @@ func.func @layout(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x
 // CHECK-LABEL: func.func @batch_groups
 // CHECK: weft.reshape %arg0 : tensor<4x5x3xbf16> -> tensor<2x2x5x3xbf16>
 // CHECK: weft.transpose %{{.*}} dims = [1, 2, 0, 3]
-// CHECK: weft.convolution {{.*}} groups = 2 : (tensor<2x5x6xbf16>, tensor<2x3x4xbf16>) -> tensor<2x4x4xf32>
+// CHECK: weft.convolution {{.*}} groups = 2 : (tensor<2x5x2x3xbf16>, tensor<2x3x4xbf16>) -> tensor<2x4x4xf32>
 func.func @batch_groups(%x: tensor<4x5x3xbf16>, %w: tensor<2x3x4xbf16>) -> tensor<2x4x4xf32> {
   %r = "stablehlo.convolution"(%x, %w) <{batch_group_count = 2 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<4x5x3xbf16>, tensor<2x3x4xbf16>) -> tensor<2x4x4xf32>
   return %r : tensor<2x4x4xf32>

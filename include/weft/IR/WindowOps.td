@@ -42,6 +42,8 @@ def Weft_ConvolutionOp : Weft_WindowOp<"convolution"> {
 
     `groups` splits the features of both into as many parts, each of which is a
     convolution of its own: with one for each feature of `lhs`, a depthwise one.
+    Where there are several, `lhs` may also be [batch, spatial dimensions, groups,
+    features of a group], of which the last can be split by itself.
 
     Sums of 16-bit products are formed in f32. The derivatives are two
     convolutions, and keep the operands alone. It is computed as matmuls with
@@ -68,6 +70,12 @@ def Weft_ConvolutionOp : Weft_WindowOp<"convolution"> {
     `lhs_dilation` `=` $lhs_dilation `rhs_dilation` `=` $rhs_dilation
     `groups` `=` custom<Dim>($groups) attr-dict
     `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether `lhs` has a dimension for its groups.
+    bool hasGroupsApart() {
+      return getLhs().getType().getRank() > getRhs().getType().getRank();
+    }
   }];
 }
 
