@@ -55,10 +55,7 @@ func.func @one_element(%x: tensor<4x6xf32>, %init: tensor<f32>) -> tensor<4x6xf3
 // The first maximum of a window takes its source.
 // CHECK-LABEL: func.func @derivative
 // CHECK: %[[MAX:.*]] = weft.reduce_window max %arg0 dim = 0 size = 2 stride = 2
-// CHECK: %[[FIRST:.*]] = weft.slice %arg0 starts = [0]
-// CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[FIRST]], %[[MAX]]
-// CHECK: arith.select %[[IS]], %arg1
-// CHECK: weft.concat
+// CHECK: weft.spread_windows %arg1 of %arg0, %[[MAX]] dim = 0 size = 2 stride = 2 dilation = 1
 func.func @derivative(%x: tensor<6xf32>, %g: tensor<3xf32>) -> tensor<6xf32> {
   %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
   %r = "stablehlo.select_and_scatter"(%x, %g, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
@@ -71,4 +68,27 @@ func.func @derivative(%x: tensor<6xf32>, %g: tensor<3xf32>) -> tensor<6xf32> {
     "stablehlo.return"(%m) : (tensor<f32>) -> ()
   }) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
+}
+
+// A padding that JAX writes apart is one of the windows, and a slice that removes
+// it again nothing.
+// CHECK-LABEL: func.func @padded_derivative
+// CHECK: %[[MAX:.*]] = weft.reduce_window max %arg0 dim = 0 size = 3 stride = 2 dilation = 1 {high = 1 : i64, low = 1 : i64} : tensor<7xf32> -> tensor<4xf32>
+// CHECK: %[[R:.*]] = weft.spread_windows %arg1 of %arg0, %[[MAX]] dim = 0 size = 3 stride = 2 dilation = 1 {high = 1 : i64, low = 1 : i64}
+// CHECK: return %[[R]]
+func.func @padded_derivative(%x: tensor<7xf32>, %g: tensor<4xf32>) -> tensor<7xf32> {
+  %least = "stablehlo.constant"() <{value = dense<0xFF800000> : tensor<f32>}> : () -> tensor<f32>
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %p = "stablehlo.pad"(%x, %least) <{edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 1>, interior_padding = array<i64: 0>}> : (tensor<7xf32>, tensor<f32>) -> tensor<9xf32>
+  %s = "stablehlo.select_and_scatter"(%p, %g, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%m) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%m) : (tensor<f32>) -> ()
+  }) : (tensor<9xf32>, tensor<4xf32>, tensor<f32>) -> tensor<9xf32>
+  %r = "stablehlo.slice"(%s) <{start_indices = array<i64: 1>, limit_indices = array<i64: 8>, strides = array<i64: 1>}> : (tensor<9xf32>) -> tensor<7xf32>
+  return %r : tensor<7xf32>
 }
