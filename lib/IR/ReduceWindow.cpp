@@ -238,18 +238,11 @@ static SmallVector<Value> findFirst(TensorBuilder &b, Value x, Value extremum,
   return first;
 }
 
-/// x with what windows add.
+/// x with what windows add: as for the maxima, so that both take the same, and
+/// no minimum.
 static Value framedForExtrema(TensorBuilder &b, Value x,
                               const Windows &windows) {
-  if (windows.low == 0 && windows.high == 0)
-    return x;
-  // A NaN equals nothing, so no element that is none of x is taken for one.
-  auto element = cast<FloatType>(typeOf(x).getElementType());
-  auto nan =
-      FloatAttr::get(element, APFloat::getQNaN(element.getFloatSemantics()));
-  int64_t size = typeOf(x).getDimSize(windows.dim);
-  return framed(b, x, windows.dim, -windows.low,
-                windows.low + size + windows.high, nan);
+  return framed(b, x, windows, Reduction::Max);
 }
 
 SmallVector<Value> SpreadWindowsOp::decompose(TensorBuilder &b) {

@@ -288,12 +288,10 @@ struct LocalSpreadWindows
     SmallVector<Value, 2> of(spread.getOf());
     RankedTensorType type = form.types.front();
     if (!active.empty()) {
-      // An element that there is not is no extremum.
-      auto element = cast<FloatType>(type.getElementType());
-      auto nan = FloatAttr::get(element,
-                                APFloat::getQNaN(element.getFloatSemantics()));
+      // As for the maxima, so that both take the same, and no minimum.
+      TypedAttr least = neutralElement(type.getElementType(), Reduction::Max);
       if (!of.empty())
-        of.front() = receive(builder, op, of.front(), active.front(), nan,
+        of.front() = receive(builder, op, of.front(), active.front(), least,
                              form.context, nameOf(of.front()));
       Dims shape(type.getShape());
       shape[windows.dim] = active.front().exchange.length;
