@@ -53,7 +53,7 @@ class Shifter {
 public:
   Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 
-  /// Tries so many moves, fewer where a quarter of them in a row gain nothing.
+  /// Tries so many moves, fewer where half of them in a row gain nothing.
   void run(size_t tries);
   std::vector<Action> actions() const;
 
@@ -256,7 +256,7 @@ void Shifter::move(size_t place) {
 
 void Shifter::run(size_t tries) {
   size_t lastGain = 0;
-  for (size_t i = 0; i - lastGain < tries / 4 && i < tries && !stalls.empty();
+  for (size_t i = 0; i - lastGain < tries / 2 && i < tries && !stalls.empty();
        ++i) {
     const int64_t before = lastEnd(fronts.back());
     if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
