@@ -148,7 +148,7 @@ TEST_F(PipelineReportTest, SegmentsAreNoEntries) {
   PlanReport report = this->report();
   ASSERT_EQ(report.entries.size(), 1u);
   EXPECT_EQ(report.entries[0].gemms, 10);
-  EXPECT_EQ(report.entries[0].flops, 2'367'000u);
+  EXPECT_EQ(report.entries[0].flops, 2'327'000u);
   EXPECT_THAT(printPlanReport(report), Not(HasSubstr("step.0F:")));
 }
 
