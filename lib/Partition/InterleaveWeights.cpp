@@ -32,6 +32,7 @@
 
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Microbatches.h"
+#include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/StageMesh.h"
 #include "weft/IR/TensorTypes.h"
@@ -75,7 +76,9 @@ private:
   double secondsNow(const BlockCandidate &candidate) const;
   void interleave(ArrayRef<BlockCandidate> all);
 
-  Value inBlocks(ValueDim cut, const BlockOrder &order, Operation *user);
+  /// `terms` are added up on the way, by ops that nobody observes then.
+  Value inBlocks(ValueDim cut, const BlockOrder &order, Operation *user,
+                 int64_t &terms);
   void rewriteSlices(const BlockCandidate &sliced);
   void takeInBlocks(OpOperand &use, int64_t dim, Value value,
                     const BlockOrder &order);
@@ -217,7 +220,7 @@ void Interleaver::interleave(ArrayRef<BlockCandidate> all) {
 
 /// The value in block order, made so where it is made.
 Value Interleaver::inBlocks(ValueDim cut, const BlockOrder &order,
-                            Operation *user) {
+                            Operation *user, int64_t &terms) {
   auto [value, dim] = cut;
   Operation *op = value.getDefiningOp();
   if (isSplat(value))
@@ -236,11 +239,13 @@ Value Interleaver::inBlocks(ValueDim cut, const BlockOrder &order,
     for (OpOperand &operand : op->getOpOperands())
       if (!isSplat(operand.get()))
         operand.set(operand.get().hasOneUse()
-                        ? inBlocks({operand.get(), dim}, order, op)
+                        ? inBlocks({operand.get(), dim}, order, op, terms)
                         : orders.get({operand.get(), dim}, order, op));
   } else {
     return orders.get(cut, order, user);
   }
+  if (std::optional<NumberedOp> numbered = getNumbered(op))
+    terms += numbered->terms;
   forgetNumber(op);
   return value;
 }
@@ -248,10 +253,11 @@ Value Interleaver::inBlocks(ValueDim cut, const BlockOrder &order,
 void Interleaver::rewriteSlices(const BlockCandidate &sliced) {
   const auto &[value, dim] = sliced.whole;
   OpBuilder builder(sliced.slices.front());
-  Value apart = orders.takeApart(
-      builder, value.getLoc(),
-      {inBlocks(sliced.whole, sliced.order, sliced.slices.front()), dim},
-      sliced.order.blocks);
+  int64_t terms = 0;
+  const Value ordered =
+      inBlocks(sliced.whole, sliced.order, sliced.slices.front(), terms);
+  Value apart = orders.takeApart(builder, value.getLoc(), {ordered, dim},
+                                 sliced.order.blocks);
   setOrigin(apart.getDefiningOp(), getOrigin(sliced.slices.front()));
   for (SliceOp slice : sliced.slices) {
     builder.setInsertionPoint(slice);
@@ -268,6 +274,12 @@ void Interleaver::rewriteSlices(const BlockCandidate &sliced) {
         BlockOrders::putTogether(builder, slice.getLoc(), {part, dim});
     taken.getDefiningOp()->setDiscardableAttrs(
         slice->getDiscardableAttrDictionary());
+    if (std::optional<NumberedOp> numbered = getNumbered(slice);
+        numbered && terms > 0) {
+      numbered->kind = ObservedKind::Sum;
+      numbered->terms += terms;
+      setNumbered(taken.getDefiningOp(), *numbered);
+    }
     slice.replaceAllUsesWith(taken);
   }
 }

@@ -6,6 +6,7 @@
 
 // RUN: shard-opt %s --weft-propagate --weft-interleave-weights | FileCheck %s
 // RUN: shard-compile %s --emit=spmd | FileCheck %s --check-prefix=MOVED
+// RUN: shard-opt %s --weft-number-values --weft-propagate --weft-interleave-weights | FileCheck %s --check-prefix=OBSERVED
 
 weft.mesh @mesh = <["f"=2, "m"=4]>
 
@@ -20,6 +21,10 @@ weft.mesh @mesh = <["f"=2, "m"=4]>
 // CHECK:         weft.reshape %[[Q]] {{.*}} -> tensor<16384x64xf32>
 // CHECK:         weft.slice %[[R]] starts = [0, 0, 16] limits = [16384, 4, 32]
 // CHECK:         weft.slice %[[R]] starts = [0, 0, 32] limits = [16384, 4, 48]
+// Nobody observes the matmul in another order, so the slices of it are sums.
+// OBSERVED-LABEL: func.func @forward
+// OBSERVED-NOT: weft.dot_general {{.*}} weft.numbered
+// OBSERVED:     weft.reshape {{.*}} {weft.numbered = {kind = "sum", number = 2 : i64, terms = 64 : i64, types = [tensor<16384x64xf32>]}
 // MOVED-LABEL: func.func @forward
 // MOVED-DAG: weft.exchange {{.*}} map <[48] to [16, 16, 16], 0 to 0 for 192> {{.*}} : tensor<64x48xf32> -> tensor<64x48xf32>
 // MOVED-DAG: weft.exchange {{.*}} : tensor<48xf32> -> tensor<48xf32>
