@@ -176,7 +176,8 @@ private:
   std::vector<std::vector<int32_t>> keptOnly(const Assignment &assignment);
   optimize::CostNetwork::Solution
   improveByAxes(optimize::CostNetwork::Solution solution,
-                llvm::ArrayRef<uint64_t> sets);
+                llvm::ArrayRef<uint64_t> sets,
+                llvm::ArrayRef<optimize::CostNetwork::Solution> improved = {});
   void search(optimize::CostNetwork::Options limits);
   OpChoices choicesOf(const Assignment &assignment) const;
   class Walk;

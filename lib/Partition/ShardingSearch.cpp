@@ -70,12 +70,20 @@ ShardingNetwork::keptOnly(const Assignment &assignment) {
   return allowed;
 }
 
+static bool isAmong(ArrayRef<optimize::CostNetwork::Solution> solutions,
+                    const optimize::CostNetwork::Solution &solution) {
+  return llvm::any_of(solutions,
+                      [&](const optimize::CostNetwork::Solution &each) {
+                        return each.assignment == solution.assignment;
+                      });
+}
+
 /// Where all axes together are too many: chooses anew what some axes split
 /// while the others stay, one set of axes after the other, as long as this
-/// helps.
-optimize::CostNetwork::Solution
-ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
-                               ArrayRef<uint64_t> sets) {
+/// helps, and leads to no solution that was improved before.
+optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
+    optimize::CostNetwork::Solution solution, ArrayRef<uint64_t> sets,
+    ArrayRef<optimize::CostNetwork::Solution> improved) {
   constexpr int maxRounds = 4;
   // Sets in succession that have nothing to improve.
   size_t settled = 0;
@@ -88,6 +96,8 @@ ShardingNetwork::improveByAxes(optimize::CostNetwork::Solution solution,
       bool isBetter = found.cost < solution.cost;
       settled = isBetter ? found.isOptimal : settled + 1;
       solution = {std::move(found.assignment), found.cost};
+      if (isBetter && isAmong(improved, solution))
+        return solution;
     }
   return solution;
 }
@@ -123,7 +133,9 @@ void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
   }
   std::vector<optimize::CostNetwork::Solution> solutions;
   auto tryFrom = [&](optimize::CostNetwork::Solution start) {
-    solutions.push_back(improveByAxes(start, single));
+    if (isAmong(solutions, start))
+      return;
+    solutions.push_back(improveByAxes(start, single, solutions));
     if (solutions.back().cost < solution.cost)
       solution = solutions.back();
     solutions.push_back(std::move(start));
