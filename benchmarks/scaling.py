@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -77,7 +78,8 @@ def run(path, ranks, processes, options):
     launcher = [*options.mpirun.split(), "-n", str(processes)] if processes > 1 else []
     ran = subprocess.run([*launcher, sys.executable, __file__, "--work", path, "--steps", str(options.steps)],
                          capture_output=True, text=True, env=os.environ | LAUNCHER_ENVIRONMENT)
-    lines = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('{"wall"')]
+    # mpirun may put what processes print at once on one line.
+    lines = [json.loads(found) for found in re.findall(r'{"wall"[^}]*}', ran.stdout)]
     if ran.returncode != 0 or len(lines) != processes:
         sys.exit(f"error: {' '.join(launcher)} of {path}: status {ran.returncode}\n{ran.stdout}{ran.stderr}")
     return max(line["wall"] for line in lines), sum(line["cpu"] for line in lines) / ranks
