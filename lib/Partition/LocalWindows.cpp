@@ -124,7 +124,8 @@ static Value receive(OpBuilder &builder, Operation *op, Value value,
   return fillEnds(builder, loc, value, active, filling, context);
 }
 
-/// Puts what the op is made of in its place.
+/// Replaces `op` by the decomposition of `local`, its form on a shard, which is
+/// erased.
 static LocalResults decompose(Operation *op, DecompositionOpInterface local) {
   TensorBuilder builder(op->getLoc(), op);
   Value made = local.decompose(builder).front();
