@@ -45,14 +45,17 @@ void CostNetwork::addCosts(Variable variable, std::vector<Cost> costs) {
 }
 
 void CostNetwork::addTable(Variable variable, Table table) {
-  factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
-  factors.push_back({{variable}, table});
+  addFactor({{variable}, table});
 }
 
 void CostNetwork::addCosts(Variable first, Variable second, Table table) {
-  factorsOf[first].push_back(static_cast<int32_t>(factors.size()));
-  factorsOf[second].push_back(static_cast<int32_t>(factors.size()));
-  factors.push_back({{first, second}, table});
+  addFactor({{first, second}, table});
+}
+
+void CostNetwork::addFactor(Factor factor) {
+  for (Variable variable : factor.scope)
+    factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
+  factors.push_back(std::move(factor));
 }
 
 Cost CostNetwork::costOf(const Factor &factor,

@@ -27,6 +27,7 @@ Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
       incumbent(std::move(incumbent)), nearIncumbent(nearIncumbent) {
   factorsOf.resize(this->sizes.size());
   workOf.resize(this->sizes.size(), -1);
+  isEliminated.resize(this->sizes.size(), false);
   for (size_t size : this->sizes) {
     valuesOf.emplace_back(size);
     std::iota(valuesOf.back().begin(), valuesOf.back().end(), 0);
@@ -138,10 +139,11 @@ static Cost addExcess(Cost excess, Cost more) {
 }
 
 /// The values of which none is at least as good whatever the neighbours have
-/// (Goldstein's criterion); of equal ones the first. Most pairs are told apart
-/// by a few settings of the neighbours.
-std::vector<int32_t> Elimination::undominated(Variable variable,
-                                              const Bucket &bucket) {
+/// (Goldstein's criterion); of equal ones the first. Each other value is
+/// replaced by one that is at least as good. Most pairs are told apart by a few
+/// settings of the neighbours.
+Elimination::Selection Elimination::undominated(Variable variable,
+                                              const Bucket &bucket) const {
   constexpr size_t numSettings = 8;
   const size_t size = sizes[variable];
   struct Rows {
@@ -189,30 +191,44 @@ std::vector<int32_t> Elimination::undominated(Variable variable,
     }
     return excess;
   };
-  std::vector<int32_t> values;
+  // Whom a value is replaced by may be replaced in turn, but not by it.
+  std::vector<size_t> betterThan(size);
   for (size_t u = 0; u < size; ++u) {
-    bool isDominated = false;
-    for (size_t v = 0; v < size && !isDominated; ++v)
-      isDominated = u != v && excess(u, v) <= 0 && (v < u || excess(v, u) > 0);
-    if (!isDominated)
-      values.push_back(static_cast<int32_t>(u));
+    betterThan[u] = u;
+    for (size_t v = 0; v < size && betterThan[u] == u; ++v)
+      if (u != v && excess(u, v) <= 0 && (v < u || excess(v, u) > 0))
+        betterThan[u] = v;
   }
-  return values;
+  Selection selection;
+  selection.numbers.resize(size);
+  for (size_t u = 0; u < size; ++u) {
+    if (betterThan[u] != u)
+      continue;
+    selection.numbers[u] = static_cast<int32_t>(selection.values.size());
+    selection.values.push_back(static_cast<int32_t>(u));
+  }
+  for (size_t u = 0; u < size; ++u) {
+    size_t best = u;
+    while (betterThan[best] != best)
+      best = betterThan[best];
+    selection.numbers[u] = selection.numbers[best];
+  }
+  return selection;
 }
 
-/// Leaves the variable some of its values. If the incumbent's is not one of
-/// them, it was dominated, and one of them is as good.
-void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
-  std::vector<Cost> costs = costsAtIncumbent(variable);
-  auto rank = [&](int32_t value) {
-    return std::pair(value != incumbent[variable], costs[value]);
-  };
-  int32_t successor =
-      static_cast<int32_t>(std::min_element(values.begin(), values.end(),
-                                            [&](int32_t a, int32_t b) {
-                                              return rank(a) < rank(b);
-                                            }) -
-                           values.begin());
+Elimination::Selection Elimination::only(Variable variable,
+                                         std::vector<int32_t> values) const {
+  Selection selection;
+  selection.numbers.assign(sizes[variable], -1);
+  for (size_t i = 0; i < values.size(); ++i)
+    selection.numbers[values[i]] = static_cast<int32_t>(i);
+  selection.values = std::move(values);
+  return selection;
+}
+
+/// Leaves the variable some of its values.
+void Elimination::keep(Variable variable, const Selection &selection) {
+  const std::vector<int32_t> &values = selection.values;
   for (int32_t number : factorsOf[variable]) {
     Factor &factor = factors[number];
     size_t position =
@@ -247,16 +263,18 @@ void Elimination::keep(Variable variable, const std::vector<int32_t> &values) {
     originals.push_back(valuesOf[variable][value]);
   valuesOf[variable] = std::move(originals);
   sizes[variable] = values.size();
-  incumbent[variable] = successor;
+  incumbent[variable] = selection.numbers[incumbent[variable]];
+  steps.push_back({variable, {}, nullptr, selection});
 }
 
-void Elimination::removeDominated() {
-  std::vector<bool> isOpen(sizes.size(), true);
+/// Whether there were any.
+bool Elimination::removeDominated() {
+  std::vector<bool> isOpen(sizes.size(), true), isSmaller(sizes.size(), false);
   for (bool changed = true; changed;) {
     changed = false;
     for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
          ++variable) {
-      if (!isOpen[variable] || sizes[variable] == 1)
+      if (!isOpen[variable] || isEliminated[variable] || sizes[variable] == 1)
         continue;
       isOpen[variable] = false;
       Bucket bucket = bucketOf(variable);
@@ -264,14 +282,19 @@ void Elimination::removeDominated() {
           undominatedOf.try_emplace(shapeOf(variable, bucket));
       if (isNew)
         entry->second = undominated(variable, bucket);
-      if (entry->second.size() == sizes[variable])
+      if (entry->second.values.size() == sizes[variable])
         continue;
       keep(variable, entry->second);
-      changed = true;
+      changed = isSmaller[variable] = true;
       for (Variable neighbour : bucket.neighbours)
         isOpen[neighbour] = true;
     }
   }
+  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+       ++variable)
+    if (isSmaller[variable])
+      enqueueAround(variable);
+  return std::find(isSmaller.begin(), isSmaller.end(), true) != isSmaller.end();
 }
 
 /// For each value the sum of the least that it costs in every table by itself.
@@ -330,7 +353,7 @@ void Elimination::giveUpValues(Variable variable) {
   });
   values.resize((size + 1) / 2);
   std::sort(values.begin(), values.end());
-  keep(variable, values);
+  keep(variable, only(variable, std::move(values)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,6 +468,15 @@ void Elimination::enqueue(Variable variable) {
   queue.insert({workOf[variable], variable});
 }
 
+/// After a variable has fewer values.
+void Elimination::enqueueAround(Variable variable) {
+  std::vector<Variable> neighbours = bucketOf(variable).neighbours;
+  dropIfDecided(variable);
+  enqueue(variable);
+  for (Variable neighbour : neighbours)
+    enqueue(neighbour);
+}
+
 void Elimination::eliminate(Variable variable) {
   Bucket bucket = bucketOf(variable);
   auto [entry, isNew] =
@@ -453,8 +485,9 @@ void Elimination::eliminate(Variable variable) {
     entry->second = combine(variable, bucket);
   for (int32_t factor : bucket.factors)
     removeFactor(factor);
-  records.push_back({variable, bucket.neighbours, entry->second.best});
+  steps.push_back({variable, bucket.neighbours, entry->second.best, {}});
   queue.erase({workOf[variable], variable});
+  isEliminated[variable] = true;
   if (!bucket.neighbours.empty())
     addFactor({bucket.neighbours, entry->second.table});
   for (Variable neighbour : bucket.neighbours)
@@ -480,17 +513,78 @@ void Elimination::dropIfDecided(Variable variable) {
 void Elimination::allowOnly(const std::vector<std::vector<int32_t>> &allowed) {
   for (size_t variable = 0; variable < allowed.size(); ++variable)
     if (allowed[variable].size() < sizes[variable])
-      keep(static_cast<Variable>(variable), allowed[variable]);
+      keep(static_cast<Variable>(variable),
+           only(static_cast<Variable>(variable), allowed[variable]));
+}
+
+void Elimination::prepare() {
+  removeDominated();
+  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
+       ++variable) {
+    dropIfDecided(variable);
+    enqueue(variable);
+  }
+}
+
+void Elimination::reduce() {
+  prepare();
+  while (!queue.empty()) {
+    Variable next = queue.begin()->second;
+    if (entriesOf(bucketOf(next)) > static_cast<double>(maxTable))
+      return;
+    eliminate(next);
+  }
+}
+
+std::vector<Elimination::Variable> Elimination::remaining() const {
+  std::vector<Variable> variables;
+  for (const auto &[work, variable] : queue)
+    variables.push_back(variable);
+  std::sort(variables.begin(), variables.end());
+  return variables;
+}
+
+std::vector<int32_t>
+Elimination::numbersLeft(Variable variable,
+                         const std::vector<int32_t> &values) const {
+  std::vector<int32_t> numbers;
+  for (size_t i = 0; i < sizes[variable]; ++i)
+    if (std::binary_search(values.begin(), values.end(), valuesOf[variable][i]))
+      numbers.push_back(static_cast<int32_t>(i));
+  return numbers;
+}
+
+CostNetwork::Assignment
+Elimination::project(CostNetwork::Assignment assignment) const {
+  for (const Step &step : steps)
+    if (!step.best)
+      assignment[step.variable] =
+          step.selection.numbers[assignment[step.variable]];
+  return assignment;
+}
+
+/// Goes back through the steps: the values of a variable had other numbers
+/// before some were given up.
+CostNetwork::Assignment
+Elimination::lift(CostNetwork::Assignment assignment) const {
+  std::vector<size_t> sizesThen = sizes;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    int32_t &value = assignment[step->variable];
+    if (!step->best) {
+      value = step->selection.values[value];
+      sizesThen[step->variable] = step->selection.numbers.size();
+      continue;
+    }
+    size_t index = 0;
+    for (Variable neighbour : step->neighbours)
+      index = index * sizesThen[neighbour] + assignment[neighbour];
+    value = (*step->best)[index];
+  }
+  return assignment;
 }
 
 CostNetwork::Assignment Elimination::run() {
-  removeDominated();
-  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
-       ++variable)
-    dropIfDecided(variable);
-  for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
-       ++variable)
-    enqueue(variable);
+  prepare();
   while (!queue.empty()) {
     Variable next = queue.begin()->second;
     Bucket bucket = bucketOf(next);
@@ -498,24 +592,14 @@ CostNetwork::Assignment Elimination::run() {
       eliminate(next);
       continue;
     }
+    // What is left may tell more values apart than there was at first.
+    if (removeDominated())
+      continue;
     Variable largest = *std::max_element(
         bucket.neighbours.begin(), bucket.neighbours.end(),
         [&](Variable a, Variable b) { return sizes[a] < sizes[b]; });
     giveUpValues(largest);
-    std::vector<Variable> neighbours = bucketOf(largest).neighbours;
-    dropIfDecided(largest);
-    enqueue(largest);
-    for (Variable neighbour : neighbours)
-      enqueue(neighbour);
+    enqueueAround(largest);
   }
-  CostNetwork::Assignment assignment(sizes.size(), 0);
-  for (auto record = records.rbegin(); record != records.rend(); ++record) {
-    size_t index = 0;
-    for (Variable neighbour : record->neighbours)
-      index = index * sizes[neighbour] + assignment[neighbour];
-    assignment[record->variable] = (*record->best)[index];
-  }
-  for (size_t i = 0; i < sizes.size(); ++i)
-    assignment[i] = valuesOf[i][assignment[i]];
-  return assignment;
+  return lift(CostNetwork::Assignment(sizes.size(), 0));
 }

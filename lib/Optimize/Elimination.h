@@ -30,9 +30,28 @@ public:
 
   /// Leaves each variable some of its values.
   void allowOnly(const std::vector<std::vector<int32_t>> &allowed);
+  /// A best assignment among the values that are not given up.
   CostNetwork::Assignment run();
   /// Whether only values were given up that are in no better assignment.
   bool isExact() const { return exact; }
+
+  /// Eliminates variables while that takes tables of at most the size given to
+  /// the constructor, and gives up no value.
+  void reduce();
+  /// What is left: the variables, their numbers of values, and their factors.
+  std::vector<Variable> remaining() const;
+  size_t sizeOf(Variable variable) const { return sizes[variable]; }
+  const std::vector<Factor> &getFactors() const { return factors; }
+  const CostTables &getTables() const { return tables; }
+  /// The numbers, among those that a variable still has, of some of its values.
+  std::vector<int32_t>
+  numbersLeft(Variable variable, const std::vector<int32_t> &values) const;
+  /// For each variable the number, among the values that it still has, of its
+  /// value in an assignment that costs no more than this one.
+  CostNetwork::Assignment project(CostNetwork::Assignment assignment) const;
+  /// The best assignment in which the variables that remain have these of
+  /// their values; what it has for others does not count.
+  CostNetwork::Assignment lift(CostNetwork::Assignment remaining) const;
 
 private:
   /// Factors as they lie to each other: their tables, the positions of their
@@ -53,18 +72,32 @@ private:
     CostTables::Id table;
     const Best *best;
   };
-  struct Record {
-    Variable variable;
-    std::vector<Variable> neighbours;
-    const Best *best;
+  /// Which values of a variable stay, in ascending order, and for each value
+  /// the number among these of the one that takes its place; -1 if none does.
+  struct Selection {
+    std::vector<int32_t> values;
+    std::vector<int32_t> numbers;
   };
 
+  /// What happened to a variable: it was eliminated, or has some of its values
+  /// only.
+  struct Step {
+    Variable variable;
+    std::vector<Variable> neighbours;
+    /// Null where values were selected.
+    const Best *best = nullptr;
+    Selection selection;
+  };
+
+  /// Where no other value takes the place of one that is given up.
+  Selection only(Variable variable, std::vector<int32_t> values) const;
   Bucket bucketOf(Variable variable) const;
   double entriesOf(const Bucket &bucket) const;
   Shape shapeOf(Variable variable, const Bucket &bucket) const;
-  std::vector<int32_t> undominated(Variable variable, const Bucket &bucket);
-  void removeDominated();
-  void keep(Variable variable, const std::vector<int32_t> &values);
+  Selection undominated(Variable variable, const Bucket &bucket) const;
+  bool removeDominated();
+  void prepare();
+  void keep(Variable variable, const Selection &selection);
   std::vector<Cost> lowerBounds(Variable variable) const;
   std::vector<Cost> costsAtIncumbent(Variable variable) const;
   void giveUpValues(Variable variable);
@@ -72,6 +105,7 @@ private:
   void eliminate(Variable variable);
   Eliminated combine(Variable variable, const Bucket &bucket);
   void enqueue(Variable variable);
+  void enqueueAround(Variable variable);
   void addFactor(Factor factor);
   void removeFactor(int32_t factor);
 
@@ -90,10 +124,11 @@ private:
   /// Variables by the work of their elimination.
   std::set<std::pair<double, Variable>> queue;
   std::vector<double> workOf;
-  std::vector<Record> records;
+  std::vector<bool> isEliminated;
+  std::vector<Step> steps;
   // What was worked out before, for equal parts of the network.
   ByShape<Eliminated> eliminated;
-  ByShape<std::vector<int32_t>> undominatedOf;
+  ByShape<Selection> undominatedOf;
   ByShape<CostTables::Id> kept;
   std::vector<std::unique_ptr<Best>> bests;
 };

@@ -23,7 +23,7 @@
 #include "ProgramCalls.h"
 
 #include "weft/IR/Microbatches.h"
-#include "weft/Optimize/CostNetwork.h"
+#include "weft/Optimize/ReducedNetwork.h"
 
 #include <deque>
 #include <set>
@@ -175,7 +175,8 @@ private:
                                                 const Assignment &assignment);
   std::vector<std::vector<int32_t>> keptOnly(const Assignment &assignment);
   optimize::CostNetwork::Solution
-  improveByAxes(optimize::CostNetwork::Solution solution,
+  improveByAxes(const optimize::ReducedNetwork &network,
+                optimize::CostNetwork::Solution solution,
                 llvm::ArrayRef<uint64_t> sets,
                 llvm::ArrayRef<optimize::CostNetwork::Solution> improved = {});
   void search(optimize::CostNetwork::Options limits);

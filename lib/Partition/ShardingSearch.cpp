@@ -82,6 +82,7 @@ static bool isAmong(ArrayRef<optimize::CostNetwork::Solution> solutions,
 /// while the others stay, one set of axes after the other, as long as this
 /// helps, and leads to no solution that was improved before.
 optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
+    const optimize::ReducedNetwork &network,
     optimize::CostNetwork::Solution solution, ArrayRef<uint64_t> sets,
     ArrayRef<optimize::CostNetwork::Solution> improved) {
   constexpr int maxRounds = 4;
@@ -120,9 +121,12 @@ valuesIn(ArrayRef<optimize::CostNetwork::Solution> solutions) {
 /// there: of tables of three sizes and the start, each improved, the best that
 /// can be put together is found exactly, and improved further.
 void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
+  constexpr size_t leastTable = 1 << 8;
   // Larger tables take longer than they help, before improveByAxes.
   limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
-  solution = network.solve(startAssignment, limits);
+  const optimize::ReducedNetwork reduced(network, startAssignment,
+                                         std::min(limits.maxTable, leastTable));
+  solution = reduced.solve(startAssignment, limits);
   if (solution.isOptimal)
     return;
   SmallVector<uint64_t> single, pairs;
@@ -135,23 +139,23 @@ void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
   auto tryFrom = [&](optimize::CostNetwork::Solution start) {
     if (isAmong(solutions, start))
       return;
-    solutions.push_back(improveByAxes(start, single, solutions));
+    solutions.push_back(improveByAxes(reduced, start, single, solutions));
     if (solutions.back().cost < solution.cost)
       solution = solutions.back();
     solutions.push_back(std::move(start));
   };
   tryFrom(solution);
-  for (size_t maxTable : {1 << 11, 1 << 8}) {
+  for (size_t maxTable : {size_t(1) << 11, leastTable}) {
     limits.maxTable = std::min(limits.maxTable, maxTable);
-    tryFrom(network.solve(startAssignment, limits));
+    tryFrom(reduced.solve(startAssignment, limits));
   }
   tryFrom(network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
   auto joined =
-      network.solveAmong(solution.assignment, valuesIn(solutions), {});
+      reduced.solveAmong(solution.assignment, valuesIn(solutions), {});
   if (joined.cost < solution.cost)
-    solution = improveByAxes(joined, single);
+    solution = improveByAxes(reduced, joined, single);
   if (pairs.size() > 1)
-    solution = improveByAxes(solution, pairs);
+    solution = improveByAxes(reduced, solution, pairs);
   for (auto &other : solutions)
     if (other.cost < network.cost(startAssignment) &&
         other.assignment != solution.assignment &&

@@ -79,6 +79,9 @@ public:
   void addCosts(Variable first, Variable second, Table table);
   CostTables &getTables() { return tables; }
   const CostTables &getTables() const { return tables; }
+  /// Adds costs of any variables.
+  void addFactor(Factor factor);
+  const std::vector<size_t> &getSizes() const { return sizes; }
   const std::vector<Factor> &getFactors() const { return factors; }
 
   /// The sum of all costs.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Optimize/CostNetwork.h"
+#include "weft/Optimize/ReducedNetwork.h"
 
 #include <gmock/gmock.h>
 
@@ -125,6 +125,96 @@ TEST(CostNetwork, SmallTablesGiveAnswersNearTheLeastCost) {
   }
   EXPECT_LT(exact, trials);
   RecordProperty("average_excess_percent", std::to_string(100 * sum / trials));
+}
+
+/// Some values of each variable, that of an assignment among them.
+std::vector<std::vector<int32_t>> randomValues(std::mt19937 &random,
+                                               const CostNetwork &network,
+                                               const Assignment &assignment) {
+  std::vector<std::vector<int32_t>> allowed(network.numVariables());
+  for (size_t variable = 0; variable < allowed.size(); ++variable)
+    for (int32_t value = 0;
+         value < static_cast<int32_t>(network.numValues(variable)); ++value)
+      if (value == assignment[variable] || random() % 2 == 0)
+        allowed[variable].push_back(value);
+  return allowed;
+}
+
+// Values given up late had other numbers where the first variables went.
+TEST(CostNetwork, WhatIsGivenUpChangesNoEarlierAnswer) {
+  std::mt19937 random(4);
+  for (int trial = 0; trial < 300; ++trial) {
+    // A chain behind variables that small tables do not suffice for: given
+    // these, each of its own is the best.
+    CostNetwork network = randomNetwork(random, 8, 3, 4);
+    const size_t numTied = network.numVariables();
+    for (size_t variable = 0; variable < numTied; ++variable) {
+      auto leaf = network.addVariable(4);
+      std::vector<Cost> costs(4 * network.numValues(variable));
+      for (Cost &cost : costs)
+        cost = random() % 100;
+      network.addCosts(static_cast<CostNetwork::Variable>(variable), leaf,
+                       network.getTables().intern(costs));
+    }
+    CostNetwork::Options options;
+    options.maxTable = 8;
+    options.maxSweeps = 0;
+    auto solution =
+        network.solve(Assignment(network.numVariables(), 0), options);
+    for (size_t leaf = numTied; leaf < network.numVariables(); ++leaf)
+      for (int32_t value = 0; value < 4; ++value) {
+        Assignment other = solution.assignment;
+        other[leaf] = value;
+        EXPECT_GE(network.cost(other), solution.cost) << "trial " << trial;
+      }
+  }
+}
+
+TEST(ReducedNetwork, FindsWhatTheWholeNetworkHas) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    CostNetwork network = randomNetwork(random, 8, trial % 3 + 1, 4);
+    const size_t maxTable = size_t(1) << trial % 5;
+    Assignment start(8, 0);
+    ReducedNetwork reduced(network, start, maxTable);
+    auto solution = reduced.solve(start, {});
+    EXPECT_EQ(solution.cost, leastCost(network)) << "trial " << trial;
+    EXPECT_EQ(solution.cost, network.cost(solution.assignment));
+    // Among some values it finds at least as good a one: variables that are
+    // worked out take any.
+    auto allowed = randomValues(random, network, start);
+    auto among = reduced.solveAmong(start, allowed, {});
+    EXPECT_LE(among.cost, network.solveAmong(start, allowed, {}).cost);
+    EXPECT_EQ(among.cost, network.cost(among.assignment));
+    // From anywhere.
+    for (Assignment::value_type &value : start)
+      value = static_cast<int32_t>(random());
+    for (size_t variable = 0; variable < start.size(); ++variable)
+      start[variable] = static_cast<int32_t>(
+          static_cast<uint32_t>(start[variable]) % network.numValues(variable));
+    EXPECT_LE(reduced.solve(start, {}).cost, network.cost(start));
+    EXPECT_EQ(reduced.solve(start, {}).cost, leastCost(network));
+  }
+}
+
+TEST(ReducedNetwork, IsNeverWorseThanTheStartInSmallTables) {
+  std::mt19937 random(6);
+  CostNetwork::Options options;
+  options.maxTable = 8;
+  for (int trial = 0; trial < 300; ++trial) {
+    CostNetwork network = randomNetwork(random, 9, 3, 5);
+    Assignment start(9, 0);
+    ReducedNetwork reduced(network, start, 8);
+    auto solution = reduced.solve(start, options);
+    EXPECT_LE(solution.cost, network.cost(start));
+    EXPECT_GE(solution.cost, leastCost(network));
+    EXPECT_EQ(solution.cost, network.cost(solution.assignment));
+    auto among = reduced.solveAmong(
+        solution.assignment, randomValues(random, network, solution.assignment),
+        options);
+    EXPECT_LE(among.cost, solution.cost);
+    EXPECT_EQ(among.cost, network.cost(among.assignment));
+  }
 }
 
 /// Equal layers in a chain: each has the same answer.
