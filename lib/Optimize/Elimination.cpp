@@ -143,7 +143,7 @@ static Cost addExcess(Cost excess, Cost more) {
 /// replaced by one that is at least as good. Most pairs are told apart by a few
 /// settings of the neighbours.
 Elimination::Selection Elimination::undominated(Variable variable,
-                                              const Bucket &bucket) const {
+                                                const Bucket &bucket) const {
   constexpr size_t numSettings = 8;
   const size_t size = sizes[variable];
   struct Rows {

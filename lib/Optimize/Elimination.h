@@ -44,8 +44,8 @@ public:
   const std::vector<Factor> &getFactors() const { return factors; }
   const CostTables &getTables() const { return tables; }
   /// The numbers, among those that a variable still has, of some of its values.
-  std::vector<int32_t>
-  numbersLeft(Variable variable, const std::vector<int32_t> &values) const;
+  std::vector<int32_t> numbersLeft(Variable variable,
+                                   const std::vector<int32_t> &values) const;
   /// For each variable the number, among the values that it still has, of its
   /// value in an assignment that costs no more than this one.
   CostNetwork::Assignment project(CostNetwork::Assignment assignment) const;

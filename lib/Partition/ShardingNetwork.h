@@ -177,8 +177,8 @@ private:
   optimize::CostNetwork::Solution
   improveByAxes(const optimize::ReducedNetwork &network,
                 optimize::CostNetwork::Solution solution,
-                llvm::ArrayRef<uint64_t> sets,
-                llvm::ArrayRef<optimize::CostNetwork::Solution> improved = {});
+                const optimize::CostNetwork::Options &limits,
+                llvm::ArrayRef<optimize::CostNetwork::Solution> improved);
   void search(optimize::CostNetwork::Options limits);
   OpChoices choicesOf(const Assignment &assignment) const;
   class Walk;

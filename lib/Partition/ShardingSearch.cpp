@@ -78,22 +78,25 @@ static bool isAmong(ArrayRef<optimize::CostNetwork::Solution> solutions,
                       });
 }
 
-/// Where all axes together are too many: chooses anew what some axes split
-/// while the others stay, one set of axes after the other, as long as this
-/// helps, and leads to no solution that was improved before.
+/// Where all axes together are too many: chooses anew what one axis splits
+/// while the others stay, one axis after the other, as long as this helps, and
+/// leads to no solution that was improved before.
 optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
     const optimize::ReducedNetwork &network,
-    optimize::CostNetwork::Solution solution, ArrayRef<uint64_t> sets,
+    optimize::CostNetwork::Solution solution,
+    const optimize::CostNetwork::Options &limits,
     ArrayRef<optimize::CostNetwork::Solution> improved) {
   constexpr int maxRounds = 4;
-  // Sets in succession that have nothing to improve.
+  const size_t numAxes = prices.getMesh().axes().size();
+  // Axes in succession that have nothing to improve.
   size_t settled = 0;
   for (int round = 0; round < maxRounds; ++round)
-    for (uint64_t axes : sets) {
-      if (settled == sets.size())
+    for (size_t axis = 0; axis < numAxes; ++axis) {
+      if (settled == numAxes)
         return solution;
       auto found = network.solveAmong(
-          solution.assignment, differingIn(axes, solution.assignment), {});
+          solution.assignment,
+          differingIn(uint64_t(1) << axis, solution.assignment), limits);
       bool isBetter = found.cost < solution.cost;
       settled = isBetter ? found.isOptimal : settled + 1;
       solution = {std::move(found.assignment), found.cost};
@@ -103,59 +106,34 @@ optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
   return solution;
 }
 
-/// Values that a variable has in one of several solutions.
-static std::vector<std::vector<int32_t>>
-valuesIn(ArrayRef<optimize::CostNetwork::Solution> solutions) {
-  std::vector<std::vector<int32_t>> values(solutions[0].assignment.size());
-  for (auto [variable, list] : llvm::enumerate(values)) {
-    for (const auto &solution : solutions)
-      list.push_back(solution.assignment[variable]);
-    llvm::sort(list);
-    list.erase(llvm::unique(list), list.end());
-  }
-  return values;
-}
-
 /// Where no values have to be given up the first search finds the best. Else
-/// what is found depends on which were. One answer is good here and another
-/// there: of tables of three sizes and the start, each improved, the best that
-/// can be put together is found exactly, and improved further.
+/// what is found depends on which were: tables of three sizes, and the start,
+/// are each improved by axes.
 void ShardingNetwork::search(optimize::CostNetwork::Options limits) {
   constexpr size_t leastTable = 1 << 8;
-  // Larger tables take longer than they help, before improveByAxes.
+  // Larger tables take longer than they help.
   limits.maxTable = std::min<size_t>(limits.maxTable, 1 << 14);
   const optimize::ReducedNetwork reduced(network, startAssignment,
                                          std::min(limits.maxTable, leastTable));
   solution = reduced.solve(startAssignment, limits);
   if (solution.isOptimal)
     return;
-  SmallVector<uint64_t> single, pairs;
-  for (size_t axis = 0; axis < prices.getMesh().axes().size(); ++axis) {
-    for (uint64_t other : single)
-      pairs.push_back(other | uint64_t(1) << axis);
-    single.push_back(uint64_t(1) << axis);
-  }
   std::vector<optimize::CostNetwork::Solution> solutions;
   auto tryFrom = [&](optimize::CostNetwork::Solution start) {
     if (isAmong(solutions, start))
       return;
-    solutions.push_back(improveByAxes(reduced, start, single, solutions));
+    solutions.push_back(improveByAxes(reduced, start, limits, solutions));
     if (solutions.back().cost < solution.cost)
       solution = solutions.back();
     solutions.push_back(std::move(start));
   };
   tryFrom(solution);
   for (size_t maxTable : {size_t(1) << 11, leastTable}) {
-    limits.maxTable = std::min(limits.maxTable, maxTable);
-    tryFrom(reduced.solve(startAssignment, limits));
+    auto smaller = limits;
+    smaller.maxTable = std::min(limits.maxTable, maxTable);
+    tryFrom(reduced.solve(startAssignment, smaller));
   }
   tryFrom(network.solveAmong(startAssignment, keptOnly(startAssignment), {}));
-  auto joined =
-      reduced.solveAmong(solution.assignment, valuesIn(solutions), {});
-  if (joined.cost < solution.cost)
-    solution = improveByAxes(reduced, joined, single);
-  if (pairs.size() > 1)
-    solution = improveByAxes(reduced, solution, pairs);
   for (auto &other : solutions)
     if (other.cost < network.cost(startAssignment) &&
         other.assignment != solution.assignment &&
