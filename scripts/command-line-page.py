@@ -43,7 +43,7 @@ ENVIRONMENT = """
 | variable | read by | meaning |
 | --- | --- | --- |
 | `WEFT_PTXAS` | `shard-compile`, Python | the assembler for CUDA targets, or `none` |
-| `WEFT_KERNEL_CACHE` | `shard-compile`, Python | folder in which compiled CPU kernels are kept for later compilations by the same compiler: at most 1 GiB, for a week after their last use |
+| `WEFT_KERNEL_CACHE` | `shard-compile`, Python | folder in which compiled kernels are kept for later compilations, those of CPUs by the same compiler, those of GPUs by the same ptxas: at most 1 GiB, for a week after their last use |
 | `WEFT_CUDA_LIBRARIES` | `shard-run`, Python | folder of the CUDA libraries where the system does not find them |
 | `WEFT_CUDA_TUNE` | `shard-run`, Python | `off`: take the first algorithm that cuBLASLt proposes for a GEMM, without measuring |
 | `XDG_CACHE_HOME` | `shard-run`, Python | where the measured algorithms are kept, `~/.cache` otherwise |

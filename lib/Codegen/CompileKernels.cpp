@@ -84,15 +84,10 @@ static llvm::Error compile(MutableArrayRef<Emitted> kernels, ModuleOp all,
       return object.takeError();
     kernel.object =
         MachineCodeCache::ofProcess().add(kernel.key, std::move(*object));
-    if (!folder)
-      continue;
-    if (auto error = folder->add(llvm::toHex(kernel.key), *kernel.object)) {
-      mlir::emitWarning(all.getLoc())
-          << "compiled kernels are not kept for the next compilation: "
-          << StringRef(llvm::toString(std::move(error))).rtrim()
-          << "; WEFT_KERNEL_CACHE must name a folder that can be written";
+    // One warning is enough.
+    if (folder && !folder->addOrWarn(llvm::toHex(kernel.key), *kernel.object,
+                                     all.getLoc()))
       folder.reset();
-    }
   }
   return llvm::Error::success();
 }

@@ -7,6 +7,7 @@
 
 #include "ObjectFolder.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
 #include "llvm/Support/Caching.h"
@@ -73,6 +74,18 @@ Error ObjectFolder::add(StringRef key, StringRef object) const {
   policy.MaxSizeBytes = mostBytes;
   pruneCache(path, policy);
   return Error::success();
+}
+
+bool ObjectFolder::addOrWarn(StringRef key, StringRef object,
+                             mlir::Location location) const {
+  Error error = add(key, object);
+  if (!error)
+    return true;
+  mlir::emitWarning(location)
+      << "compiled kernels are not kept for the next compilation: "
+      << StringRef(toString(std::move(error))).rtrim()
+      << "; WEFT_KERNEL_CACHE must name a folder that can be written";
+  return false;
 }
 
 std::string compilerIdentity() {

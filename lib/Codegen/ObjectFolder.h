@@ -8,6 +8,7 @@
 #ifndef WEFT_LIB_CODEGEN_OBJECTFOLDER_H
 #define WEFT_LIB_CODEGEN_OBJECTFOLDER_H
 
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -16,7 +17,7 @@
 
 namespace weft {
 
-/// Relocatable objects in the files of a folder, which processes may share: a
+/// Compiled kernels in the files of a folder, which processes may share: a
 /// file appears as a whole. What was not used for a week goes, and what was
 /// not used for longest while there is more than a GiB.
 class ObjectFolder {
@@ -30,9 +31,13 @@ public:
   /// The object of a key, which is part of a file's name; nothing if there is
   /// none, or if its file is damaged, which is then removed.
   std::optional<std::string> find(llvm::StringRef key) const;
-  llvm::Error add(llvm::StringRef key, llvm::StringRef object) const;
+  /// Keeps an object; false, with a warning, if the folder cannot be written.
+  bool addOrWarn(llvm::StringRef key, llvm::StringRef object,
+                 mlir::Location location) const;
 
 private:
+  llvm::Error add(llvm::StringRef key, llvm::StringRef object) const;
+
   std::string path;
 };
 

@@ -23,6 +23,7 @@ import batches  # noqa: E402
 import compare  # noqa: E402
 import launchers  # noqa: E402
 import reference  # noqa: E402
+from few_collections import pytest_collection_finish  # noqa: E402, F401
 
 STEPS = 200
 

@@ -47,9 +47,10 @@ assembleWithoutSpills(StringRef program, std::string &ptx,
                       ArrayRef<KernelRequest> kernels,
                       ArrayRef<KernelGrid> grids, StringRef processor) {
   const std::string original = ptx;
+  func::FuncOp first = kernels.front().kernel;
   llvm::StringMap<int64_t> blocks;
   for (int64_t threads : {1024, 0}) {
-    auto assembled = runPtxas(program, ptx, processor);
+    auto assembled = runPtxas(first.getLoc(), program, ptx, processor);
     if (!assembled)
       return assembled;
     bool spills = false;
@@ -63,7 +64,7 @@ assembleWithoutSpills(StringRef program, std::string &ptx,
       return assembled;
     ptx = askForBlocks(original, blocks);
   }
-  return runPtxas(program, ptx, processor);
+  return runPtxas(first.getLoc(), program, ptx, processor);
 }
 
 /// Adds the cubin, and what is known of the kernels by it.

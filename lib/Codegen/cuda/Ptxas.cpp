@@ -8,11 +8,13 @@
 #include "Ptxas.h"
 
 #include "../ExternalTool.h"
+#include "../ObjectFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace llvm;
 using namespace weft;
@@ -74,8 +76,41 @@ static StringMap<KernelUsage> readLog(StringRef log) {
   return usage;
 }
 
-Expected<Assembled> weft::runPtxas(StringRef program, StringRef ptx,
-                                   StringRef processor) {
+/// Of a cubin and its log: which program made it of what. Another version of
+/// the program has another size or time of change.
+static std::string keyOf(StringRef program, StringRef ptx,
+                         StringRef processor) {
+  sys::fs::file_status status;
+  if (sys::fs::status(program, status))
+    return "";
+  std::string text;
+  raw_string_ostream(text)
+      << program << ' ' << status.getSize() << ' '
+      << status.getLastModificationTime().time_since_epoch().count() << ' '
+      << processor << '\n'
+      << ptx;
+  return toHex(SHA256::hash(arrayRefFromStringRef(text)));
+}
+
+/// The log, its length before it, and the cubin.
+static std::string pack(StringRef log, StringRef cubin) {
+  return (Twine(log.size()) + "\n" + log + cubin).str();
+}
+
+static Assembled unpack(StringRef packed) {
+  auto [length, rest] = packed.split('\n');
+  size_t logBytes = 0;
+  length.getAsInteger(10, logBytes);
+  return {rest.drop_front(logBytes).str(), readLog(rest.take_front(logBytes))};
+}
+
+Expected<Assembled> weft::runPtxas(mlir::Location location, StringRef program,
+                                   StringRef ptx, StringRef processor) {
+  const std::optional<ObjectFolder> folder = ObjectFolder::ofEnvironment();
+  const std::string key = folder ? keyOf(program, ptx, processor) : "";
+  if (!key.empty())
+    if (auto packed = folder->find(key))
+      return unpack(*packed);
   auto input = TemporaryFile::create("ptx"),
        output = TemporaryFile::create("cubin");
   for (auto *file : {&input, &output})
@@ -89,5 +124,8 @@ Expected<Assembled> weft::runPtxas(StringRef program, StringRef ptx,
   if (!log)
     return createStringError(
         program + " refuses the kernels: " + toString(log.takeError()));
-  return Assembled{output->read(), readLog(*log)};
+  Assembled assembled{output->read(), readLog(*log)};
+  if (!key.empty())
+    folder->addOrWarn(key, pack(*log, assembled.cubin), location);
+  return assembled;
 }

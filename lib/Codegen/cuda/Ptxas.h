@@ -11,6 +11,7 @@
 #ifndef WEFT_LIB_CODEGEN_CUDA_PTXAS_H
 #define WEFT_LIB_CODEGEN_CUDA_PTXAS_H
 
+#include "mlir/IR/Location.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
@@ -35,7 +36,9 @@ struct Assembled {
 /// given is no program.
 llvm::Expected<std::optional<std::string>> findPtxas(llvm::StringRef wanted);
 
-llvm::Expected<Assembled> runPtxas(llvm::StringRef program, llvm::StringRef ptx,
+/// What the folder for compiled kernels has is not assembled again.
+llvm::Expected<Assembled> runPtxas(mlir::Location location,
+                                   llvm::StringRef program, llvm::StringRef ptx,
                                    llvm::StringRef processor);
 
 } // namespace weft
