@@ -144,15 +144,14 @@ def test_is_near_the_optimum(request, max_table):
     assert statistics.mean(carried_out) <= 1.02 and max(carried_out) <= 1.10
 
 
-# Three axes are too many for these tables. By one axis after the other, or from one start, what is
-# found is a seventh above the optimum.
+# Three axes are too many for these tables: values are given up, and some of them again by axes.
 def test_is_near_the_optimum_of_three_axes():
     outcome = compare(seed=132, max_ops=40, max_table=4096)
     assert outcome.found <= outcome.optimum * 1.02
 
 
-# What is found from one start is good in one place, and from another start in another: the best of
-# these answers is 2.7 % above the optimum.
-def test_is_the_optimum_where_answers_are_put_together():
+# Values that are given up have other numbers where the variables that went before them are read.
+# Read by those that are left, the best answer was 2.7 % above the optimum.
+def test_is_the_optimum_where_values_are_given_up():
     outcome = compare(seed=63, max_ops=40, max_table=1 << 18)
     assert outcome.found <= outcome.optimum * 1.001
