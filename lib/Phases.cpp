@@ -115,11 +115,13 @@ void buildGraphPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // All private functions are copied to where they are needed.
   pm.addPass(createSymbolDCEPass());
   // Last: numbers depend on nothing that shardings decide.
-  if (options.verified != Verified::No)
-    pm.addPass(createRemovePipeline());
   if (options.verified == Verified::Values ||
       options.verified == Verified::Reference)
     pm.addPass(createNumberValues());
+  // One device has all stages.
+  if (options.verified == Verified::Results ||
+      options.verified == Verified::Reference)
+    pm.addPass(createRemovePipeline());
   if (options.verified == Verified::Reference)
     pm.addPass(createIsolateOps());
   verifyForm(pm, Form::Graph);

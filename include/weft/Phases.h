@@ -44,9 +44,9 @@ std::optional<Form> symbolizeForm(llvm::StringRef name);
 /// In which type gradients of 16-bit floats are summed over devices.
 enum class ReduceDtype : uint8_t { Own, Float32 };
 
-/// What is compiled of a program that is to be verified, without its pipeline,
-/// whose ranks do not have all values (--weft-remove-pipeline): its results,
-/// these and its values (--weft-observe-values), or the graph that they are
+/// What is compiled of a program that is to be verified: its results without
+/// its pipeline (--weft-remove-pipeline), its results and values, each in the
+/// stage that computes it (--weft-observe-values), or the graph that they are
 /// compared with (--weft-isolate-ops).
 enum class Verified : uint8_t { No, Results, Values, Reference };
 

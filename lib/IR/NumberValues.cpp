@@ -8,7 +8,6 @@
 #include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Passes.h"
-#include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/IR/WindowOps.h"
@@ -64,16 +63,13 @@ namespace {
 struct NumberValues : weft::impl::NumberValuesBase<NumberValues> {
   void runOnInput() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(number(function)))
-        signalPassFailure();
+      if (!function.isExternal())
+        number(function);
   }
 
 private:
-  LogicalResult number(func::FuncOp function) {
+  void number(func::FuncOp function) {
     Block &block = function.getBody().front();
-    if (getPipeline(getOperation()))
-      return function.emitError(
-          "no rank of a pipeline has all values; run --weft-remove-pipeline");
     int64_t next = 0;
     for (Operation &op : block) {
       op.removeAttr(kNumberedAttrName);
@@ -96,7 +92,6 @@ private:
       setNumbered(&op, numbered);
       next += op.getNumResults();
     }
-    return success();
   }
 
   llvm::SmallPtrSet<Operation *, 32> varying;

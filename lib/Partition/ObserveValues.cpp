@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/IR/ObservedValues.h"
+#include "weft/IR/Origin.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueName.h"
@@ -156,11 +157,15 @@ void Observer::visit(Operation *op) {
   }
 }
 
-/// No axis splits the dimension of the micro-batches.
+/// No axis splits the dimension of the micro-batches. In a pipeline the stage
+/// that has the value keeps all of them.
 void Observer::stack(Entry &entry) {
   OpBuilder builder = OpBuilder::atBlockTerminator(&function.getBody().front());
   const ShardingAttr sharding = getSharding(entry.value);
+  const OriginAttr stage = onlyStage(getOrigin(entry.value.getDefiningOp()));
   entry.value = stackAll(builder, entry.value, entry.loop);
+  if (stage)
+    setOrigin(entry.value.getDefiningOp(), stage);
   entry.type = typeOfAll(entry.type, entry.loop);
   if (!sharding)
     return;
@@ -222,7 +227,8 @@ void Observer::run() {
 namespace {
 struct ObserveValues : weft::impl::ObserveValuesBase<ObserveValues> {
   void runOnInput() override {
-    // What is added for the results is of no stage.
+    // Of a module that is no pipeline: what is added for the results is of no
+    // stage.
     removeStages(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())

@@ -11,6 +11,7 @@
 #include "Stages.h"
 
 #include "weft/IR/MicrobatchExits.h"
+#include "weft/IR/ObservedValues.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
@@ -425,8 +426,11 @@ std::vector<Written> Cutter::findWritten() {
 void Cutter::addResult(const Written &written) {
   const auto &[number, value, owner, isCopy] = written;
   std::string name = getResultName(entry, number);
+  // Which value of the graph it is, the entry says.
+  NamedAttrList attrs(entry.getResultAttrDict(number));
+  attrs.erase(kObservedAttrName);
   setResult(owner, name, resolve(value, owner),
-            entry.getResultAttrDict(number));
+            attrs.getDictionary(entry.getContext()));
   if (isCopy)
     return;
   std::set<int64_t> roles;

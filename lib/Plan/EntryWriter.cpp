@@ -86,7 +86,6 @@ private:
   llvm::DenseMap<int32_t, int32_t> findEqualParts() const;
   LogicalResult writeBuffers();
   void writeBindings();
-  void writeObserved();
   uint32_t indexOf(Value value) const {
     return indices.lookup(buffers.bufferOf(value));
   }
@@ -528,27 +527,6 @@ void EntryWriter::writeBindings() {
                                    resultType(tables.mesh, entry, i), value));
 }
 
-void EntryWriter::writeObserved() {
-  std::vector<std::pair<ObservedValue, uint32_t>> values;
-  for (unsigned index = 0; index < entry.getNumResults(); ++index)
-    if (std::optional<ObservedValue> value = getObserved(entry, index))
-      values.emplace_back(std::move(*value), index);
-  llvm::sort(values, [](const auto &a, const auto &b) {
-    return a.first.order < b.first.order;
-  });
-  for (const auto &[value, output] : values) {
-    auto observed = std::make_unique<plan::ObservedValueT>();
-    observed->output = output;
-    observed->number = value.number;
-    // The enumerations list the same in one order.
-    observed->kind = static_cast<plan::ObservedKind>(value.kind);
-    observed->terms = value.terms;
-    observed->name = value.name;
-    observed->sources.assign(value.sources.begin(), value.sources.end());
-    result->observed.push_back(std::move(observed));
-  }
-}
-
 /// What comes behind the last start of a collective, if anything does.
 static flatbuffers::Optional<uint32_t> findDeferred(const plan::EntryT &entry) {
   uint32_t count = entry.instructions.size();
@@ -563,7 +541,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> EntryWriter::write() {
   if (failed(writeBuffers()))
     return failure();
   writeBindings();
-  writeObserved();
+  result->observed = toObserved(entry);
   for (Operation *op : buffers.instructions()) {
     auto instruction = std::make_unique<plan::InstructionT>();
     visitInstruction(op, [&](auto op) { write(instruction->operation, op); });

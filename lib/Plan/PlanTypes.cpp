@@ -7,6 +7,7 @@
 
 #include "PlanTypes.h"
 
+#include "weft/IR/ObservedValues.h"
 #include "weft/IR/ValueSharding.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -99,6 +100,30 @@ resultType(const sharding::Mesh &mesh, func::FuncOp entry, unsigned index) {
   return toTensorType(
       mesh, cast<RankedTensorType>(entry.getResultTypes()[index]),
       getGlobalResultType(entry, index), getResultSharding(entry, index));
+}
+
+std::vector<std::unique_ptr<plan::ObservedValueT>>
+toObserved(func::FuncOp entry) {
+  std::vector<std::pair<ObservedValue, uint32_t>> values;
+  for (unsigned index = 0; index < entry.getNumResults(); ++index)
+    if (std::optional<ObservedValue> value = getObserved(entry, index))
+      values.emplace_back(std::move(*value), index);
+  llvm::sort(values, [](const auto &a, const auto &b) {
+    return a.first.order < b.first.order;
+  });
+  std::vector<std::unique_ptr<plan::ObservedValueT>> written;
+  for (const auto &[value, output] : values) {
+    plan::ObservedValueT &observed =
+        *written.emplace_back(std::make_unique<plan::ObservedValueT>());
+    observed.output = output;
+    observed.number = value.number;
+    // The enumerations list the same in one order.
+    observed.kind = static_cast<plan::ObservedKind>(value.kind);
+    observed.terms = value.terms;
+    observed.name = value.name;
+    observed.sources.assign(value.sources.begin(), value.sources.end());
+  }
+  return written;
 }
 
 std::string toSourcePosition(Location location) {

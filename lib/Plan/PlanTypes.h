@@ -40,6 +40,10 @@ std::unique_ptr<plan::TensorTypeT> resultType(const sharding::Mesh &mesh,
                                               mlir::func::FuncOp entry,
                                               unsigned index);
 
+/// The values of the graph among the results of a function, sources first.
+std::vector<std::unique_ptr<plan::ObservedValueT>>
+toObserved(mlir::func::FuncOp entry);
+
 /// `file:line` of the first source position in `location`, without the folder
 /// of the file, so that plans do not depend on where they are compiled; empty
 /// if there is none.

@@ -249,6 +249,7 @@ FailureOr<std::unique_ptr<plan::EntryT>> TimelineWriter::write() {
   writeMessages();
   writeRows();
   writeBindings();
+  result->observed = toObserved(entry);
   return std::move(result);
 }
 

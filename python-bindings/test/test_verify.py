@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import verified
+import verified_pipelines
 
 import weft
 import weft.numpy as wnp
@@ -46,6 +47,36 @@ def test_faults_are_located(pytestconfig):
             missed.append(f"{fault.kind} in {subject.model} on {subject.mesh}: {fault.line}\n{found}")
     assert kinds == {kind: 20 for kind in verified.KINDS}
     assert len(missed) <= 5, f"of 100 faults with --faults-seed={seed}:\n" + "\n".join(missed)
+
+
+def test_faults_of_messages_are_located(pytestconfig):
+    seed = pytestconfig.getoption("--faults-seed")
+    print(f"seed {seed}")
+    missed, kinds = [], Counter()
+    for subject, fault, found in verified_pipelines.plant(seed, 30):
+        kinds[fault.kind] += 1
+        if not verified.is_located(subject, fault, found) or not any(each.received for each in found.wrong):
+            missed.append(f"{fault.kind} in {subject.model}: {fault.line}\n{found}")
+    assert kinds == {kind: 10 for kind in verified_pipelines.KINDS}
+    assert len(missed) <= 1, f"of 30 faults with --faults-seed={seed}:\n" + "\n".join(missed)
+
+
+@pytest.mark.parametrize("pipeline", verified_pipelines.PIPELINES)
+def test_pipelines_are_right(pipeline):
+    subject = verified_pipelines.Subject(pipeline)
+    found = verify_plans(subject.plan, subject.reference, subject.inputs, entry=subject.plan.entries[0].name)
+    assert found and found.values > 50, str(found)
+
+
+def test_what_is_said_of_a_message():
+    """A stage sends what it had of the micro-batch before."""
+    subject = verified_pipelines.Subject("mlp, 1f1b")
+    names, text = next(verified_pipelines.stale_buffers(subject.program))
+    assert names == ["0F:0"]
+    wrong = subject.find(verified.Fault("", "", text, frozenset())).wrong[0]
+    assert wrong.name.startswith("dot_general (verified_pipelines.py:") and wrong.where == "pipe = 1" and wrong.ranks == (1,)
+    (received,) = wrong.received
+    assert received.startswith("tanh (verified_pipelines.py:")
 
 
 def forward(x, w):
@@ -164,7 +195,7 @@ def gpt_pipeline(**options):
 
 @pytest.mark.parametrize("options", [{}, {"data": 2, "global_batch": 8}, {"schedule": "zb-h1"}], ids=["1f1b", "data", "zb-h1"])
 def test_pipelines(options):
-    """The same values without the pipeline, and the same bits with it."""
+    """The values of all stages, and the same bits as without the pipeline."""
     compiled = gpt_pipeline(**options).compile()
     found = weft.verify(compiled)
     assert found and found.values > 100 and found.changed == ()

@@ -487,8 +487,12 @@ def plant(seed, count):
                 ("mlp, SGD", "GPT-2", "Llama", "pieces", "lookup", "norms", "einsum", "residuals", "mlp, AdamW", "classes",
                  "micro-batches")
                 for mesh in generator.sample(FAULTY_MESHES, 1)]
-    waiting = {(kind, i): iter(subject.faults(kind, generator)) for kind in KINDS for i, subject in enumerate(subjects)}
-    kinds = list(KINDS)
+    return plant_in(subjects, list(KINDS), generator, count)
+
+
+def plant_in(subjects, kinds, generator, count):
+    """The same in subjects, of kinds."""
+    waiting = {(kind, i): iter(subject.faults(kind, generator)) for kind in kinds for i, subject in enumerate(subjects)}
     planted = 0
     while planted < count:
         kind = kinds[planted % len(kinds)]

@@ -48,6 +48,8 @@ class WrongValue:
     """What these ranks have in common: ``model = 1``; empty if nothing, or if it is all."""
     differing: tuple[str, ...]
     """Axes along which ranks that should hold copies hold different values."""
+    received: tuple[str, ...]
+    """What it is made of that another stage of a pipeline has, and has right: the op is wrong, or the message."""
     elements: int
     """How many are wrong on some rank, and of how many."""
     of: int
@@ -95,8 +97,9 @@ def verify(compiled: Compiled, *args: Any, reference: str | os.PathLike | None =
     they would otherwise keep. A plan that was loaded runs itself: it must have been made to be verified, and
     `reference` is the file that ``shard-compile --reference`` wrote with it.
 
-    Of a pipeline no rank has all values: compared are those of the same program without it, whose sums are the same
-    in the same order, and the bits of all results with and without it.
+    Of a pipeline each value is compared in the stage that computes it, so a message that brings something wrong is found
+    at what is first made of it; and the bits of all results with those of the same program without the pipeline, whose
+    sums are the same in the same order.
 
     Raises `ValueError` for a plan that was not, and `ExecutionError` if the reference is of another program."""
     if (compiled._source is None) != (reference is not None):
@@ -174,7 +177,7 @@ def verify_plans(plan: Plan, reference: Plan, inputs: Mapping[str, np.ndarray], 
 def _wrong_value(found) -> WrongValue:
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(WrongValue)}
     return WrongValue(**{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-                      | {"name": as_python(found.name)})
+                      | {"name": as_python(found.name), "received": tuple(map(as_python, found.received))})
 
 
 def draw(entry: EntryInfo, seed: int) -> dict[str, np.ndarray]:

@@ -3,15 +3,6 @@
 
 // RUN: shard-opt %s --weft-number-values --split-input-file --verify-diagnostics
 
-module attributes {weft.pipeline = {axis = "pipe", schedule = "1f1b"}, weft.stages = 2 : i64} {
-  // expected-error@+1 {{no rank of a pipeline has all values; run --weft-remove-pipeline}}
-  func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
-    return %x : tensor<4xf32>
-  }
-}
-
-// -----
-
 func.func @numbered(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{weft.numbered must be a dictionary of number, kind, terms, and a tensor type for each of 1 results}}
   %y = arith.negf %x {weft.numbered = {number = 0 : i64, kind = "element", terms = 0 : i64, types = []}} : tensor<4xf32>

@@ -101,8 +101,8 @@ static cl::opt<std::string> reference(
     "reference",
     cl::desc("Let the plan leave the values of the graph as results, and write "
              "the plan that one device computes them with to this file: for "
-             "shard-run --verify. Both are without a pipeline, whose ranks do "
-             "not have all values"),
+             "shard-run --verify. Of a pipeline each value is a result of the "
+             "stage that computes it"),
     cl::value_desc("file"), cl::cat(category));
 static cl::opt<std::string> explain(
     "explain",

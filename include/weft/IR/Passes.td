@@ -157,8 +157,7 @@ def ExpandGroupedDots : FormPass<"weft-expand-grouped-dots", "Composites"> {
 def NumberValues : FormPass<"weft-number-values", "Graph"> {
   let summary = "Number the values that a verified run compares";
   let description = [{
-    **Needs** a graph (form 1) without a pipeline (`--weft-remove-pipeline`), of
-    whose values no rank has all: this is an error.
+    **Needs** a graph (form 1).
 
     **Does** give every op `weft.numbered`: the number of its first result, what
     its results were before dimensions are padded, and how its rounding errors
@@ -167,7 +166,7 @@ def NumberValues : FormPass<"weft-number-values", "Graph"> {
     broadcast, a constraint, a barrier, a name, a use in each micro-batch.
 
     **Leaves** the same graph. The numbers depend on neither shardings nor the
-    mesh.
+    mesh, nor on whether it is a pipeline.
 
     **Example** `test/IR/number-values.mlir`.
   }];

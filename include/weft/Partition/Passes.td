@@ -219,7 +219,7 @@ def ObserveValues : FormPass<"weft-observe-values", "Graph"> {
     is moved. `weft.observed` says of each such result which value it is, and which
     others it is made of. One that the function returns anyway gets this attribute
     alone. A value that each micro-batch has is returned for all of them, stacked
-    along a first dimension that no axis splits.
+    along a first dimension that no axis splits, in a pipeline by its stage.
 
     **Leaves** a sharded graph whose functions have more results. They live to the
     end, so kernels write what they would otherwise keep in registers; which ops

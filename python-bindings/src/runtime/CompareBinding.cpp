@@ -43,6 +43,7 @@ void bindCompare(nb::module_ &m) {
       .def_ro("ranks", &WrongValue::ranks)
       .def_ro("where", &WrongValue::where)
       .def_ro("differing", &WrongValue::differing)
+      .def_ro("received", &WrongValue::received)
       .def_ro("elements", &WrongValue::elements)
       .def_ro("of", &WrongValue::of)
       .def_ro("index", &WrongValue::index)

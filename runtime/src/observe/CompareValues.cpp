@@ -8,6 +8,7 @@
 #include "weft/runtime/CompareValues.h"
 
 #include "observe/Numbers.h"
+#include "plan/Roles.h"
 #include "plan/Text.h"
 
 #include <fmt/format.h>
@@ -112,6 +113,11 @@ struct Held {
 
   DType dtype() const { return dtypeOf(type->dtype()); }
   int64_t terms() const { return groupSize(axesOf(type->unreduced())); }
+  bool isOn(int64_t rank) const {
+    return std::ranges::any_of(holdings, [&](const Holding &holding) {
+      return std::ranges::count(holding.ranks, rank) != 0;
+    });
+  }
 };
 
 class Comparer {
@@ -119,7 +125,7 @@ public:
   Comparer(Session &ranks, Session &reference, const EntrySpec &entry)
       : ranks(ranks), reference(reference), entry(entry),
         contents(contentsOf(ranks.plan(), entry)),
-        mesh(ranks.plan().contents()) {}
+        mesh(ranks.plan().contents()), roles(ranks.plan().contents(), mesh) {}
 
   Result<Comparison> run(const std::map<std::string, Array> &inputs);
 
@@ -143,6 +149,7 @@ private:
   const EntrySpec &entry;
   const plan::Entry &contents;
   Mesh mesh;
+  Roles roles;
   Comparison result;
   std::vector<Held> held;
   /// Of the outputs of the reference for them.
@@ -200,16 +207,17 @@ Status Comparer::hold() {
     observedNames.insert(valueName(*value));
     const plan::Binding &output = *contents.outputs()->Get(value->output());
     each.type = output.type();
-    std::vector<Array> shards;
-    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-      WEFT_ASSIGN_OR_RETURN(
-          Array shard,
-          ranks.getShard(entry.outputs[value->output()].name, rank));
-      shards.push_back(std::move(shard));
-    }
-    each.holdings =
-        holdingsOf(*each.type, mesh,
-                   [&](int64_t rank) -> const Array & { return shards[rank]; });
+    std::map<int64_t, Array> shards;
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+      if (bufferOf(contents, output, roles.of(rank))) {
+        WEFT_ASSIGN_OR_RETURN(
+            shards[rank],
+            ranks.getShard(entry.outputs[value->output()].name, rank));
+      }
+    each.holdings = holdingsOf(*each.type, mesh, [&](int64_t rank) {
+      const auto shard = shards.find(rank);
+      return shard == shards.end() ? nullptr : &shard->second;
+    });
     const size_t size =
         elementCountOf(entry.outputs[value->output()].globalShape);
     each.whole.resize(size);
@@ -488,8 +496,11 @@ void Comparer::describe(const Held &each, const Numbers &bounds,
     if (uses(*each.type, axis))
       continue;
     const bool differs = std::ranges::any_of(holdingOf, [&](const auto &pair) {
-      const Holding &a = *pair.second,
-                    &b = *holdingOf.at(mesh.rankAt(pair.first, {axis}, 0));
+      const auto first = holdingOf.find(mesh.rankAt(pair.first, {axis}, 0));
+      // Of a pipeline one stage has it.
+      if (first == holdingOf.end())
+        return false;
+      const Holding &a = *pair.second, &b = *first->second;
       for (size_t i = 0; i < a.where.size(); ++i)
         if (!isRight(a.numbers[i], b.numbers[i], bounds[a.where[i]]))
           return true;
@@ -498,6 +509,10 @@ void Comparer::describe(const Held &each, const Numbers &bounds,
     if (differs)
       found.differing.push_back(plan.mesh()->Get(axis.axis())->name()->str());
   }
+  if (each.value->sources())
+    for (const uint32_t source : *each.value->sources())
+      if (!held[source].isOn(found.ranks.front()))
+        found.received.push_back(held[source].value->name()->str());
 }
 
 Status Comparer::compareAll() {

@@ -144,11 +144,11 @@ placesOf(const plan::TensorType &type, const Mesh &mesh, int64_t rank) {
 
 std::vector<Holding>
 holdingsOf(const plan::TensorType &type, const Mesh &mesh,
-           const std::function<const Array &(int64_t)> &shardOf) {
+           const std::function<const Array *(int64_t)> &shardOf) {
   const std::vector<plan::AxisRef> terms = axesOf(type.unreduced());
   std::vector<Holding> holdings;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    if (mesh.position(rank, terms) != 0)
+    if (mesh.position(rank, terms) != 0 || !shardOf(rank))
       continue;
     Holding &holding = holdings.emplace_back();
     auto [inPart, inWhole] = placesOf(type, mesh, rank);
@@ -156,7 +156,7 @@ holdingsOf(const plan::TensorType &type, const Mesh &mesh,
     holding.magnitudes.assign(inPart.size(), 0);
     for (int64_t term = 0; term < groupSize(terms); ++term) {
       holding.ranks.push_back(mesh.rankAt(rank, terms, term));
-      const Numbers shard = toNumbers(shardOf(holding.ranks.back()));
+      const Numbers shard = toNumbers(*shardOf(holding.ranks.back()));
       if (term == 0)
         for (int64_t place : inPart)
           holding.numbers.push_back(shard[place]);

@@ -44,10 +44,11 @@ struct Holding {
 };
 
 /// Every shard of a value, once for each group of ranks that holds it whole or
-/// in terms; ranks that hold copies are different groups.
+/// in terms; ranks that hold copies are different groups. `shardOf` is null for
+/// ranks of other stages of a pipeline, which have none.
 std::vector<Holding>
 holdingsOf(const plan::TensorType &type, const Mesh &mesh,
-           const std::function<const Array &(int64_t)> &shardOf);
+           const std::function<const Array *(int64_t)> &shardOf);
 
 } // namespace weft::runtime
 

@@ -33,6 +33,10 @@ static std::string print(const WrongValue &wrong, int64_t ranks) {
                       "bound {:.3g}\n",
                       fmt::join(wrong.index, ", "), wrong.value, wrong.expected,
                       std::abs(wrong.value - wrong.expected), wrong.bound);
+  for (const std::string &name : wrong.received)
+    text += fmt::format("    made of what another stage sends, which has it "
+                        "right: {}\n",
+                        name);
   if (!wrong.differing.empty())
     text += fmt::format("    copies differ along \"{}\"\n",
                         fmt::join(wrong.differing, "\", \""));

@@ -341,12 +341,16 @@ Status verifyPlan(const plan::Plan &plan) {
     header.fixed.push_back(collectFixedRegions(plan, role));
     WEFT_RETURN_IF_ERROR(verifyFixedRegions(header.fixed.back()));
   }
-  WEFT_RETURN_IF_ERROR(forEachEntry(plan, false, [&](const plan::Entry &entry) {
-    return verifyEntry(header, entry);
-  }));
-  WEFT_RETURN_IF_ERROR(forEachEntry(plan, true, [&](const plan::Entry &entry) {
-    return verifyTimeline(header, entry);
-  }));
+  WEFT_RETURN_IF_ERROR(
+      forEachEntry(plan, false, [&](const plan::Entry &entry) -> Status {
+        WEFT_RETURN_IF_ERROR(verifyObserved(entry));
+        return verifyEntry(header, entry);
+      }));
+  WEFT_RETURN_IF_ERROR(
+      forEachEntry(plan, true, [&](const plan::Entry &entry) -> Status {
+        WEFT_RETURN_IF_ERROR(verifyObserved(entry));
+        return verifyTimeline(header, entry);
+      }));
   return verifySegmentsRun(plan);
 }
 

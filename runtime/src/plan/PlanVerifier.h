@@ -104,6 +104,9 @@ Status verifyParameters(const plan::Plan &plan, const plan::Launch &launch);
 /// Checks one entry; messages start with `entry "name"`.
 Status verifyEntry(const VerifiedHeader &header, const plan::Entry &entry);
 
+/// Checks what an entry says of values of the graph among its outputs.
+Status verifyObserved(const plan::Entry &entry);
+
 /// The part of verifyTimeline for segments that go on beside others: no action
 /// in between uses their memory.
 Status verifyDeferred(const VerifiedHeader &header, const plan::Entry &entry);

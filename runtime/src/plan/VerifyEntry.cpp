@@ -68,7 +68,6 @@ private:
   Status verifyInputs();
   Status verifyOutputs();
   Status verifyStateBuffers();
-  Status verifyObserved() const;
   Status verifyInstruction(uint32_t index);
   Status findStarts();
   Status verifyStartsBehind(uint32_t index);
@@ -179,34 +178,6 @@ Status EntryVerifier::verifyStateBuffers() {
           fmt::format("{} is bound to no name", bufferName(i)));
     if (kind == plan::BufferKind::Constant)
       states[i].holdsValue = true;
-  }
-  return {};
-}
-
-Status EntryVerifier::verifyObserved() const {
-  if (!entry.observed())
-    return {};
-  for (uint32_t i = 0; i < entry.observed()->size(); ++i) {
-    const plan::ObservedValue &value = *entry.observed()->Get(i);
-    const std::string what = fmt::format("observed value {}", i);
-    if (value.output() >= entry.outputs()->size() || entry.role())
-      return invalidArgument(fmt::format("{} is output {}, but the entry has "
-                                         "{}",
-                                         what, value.output(),
-                                         entry.outputs()->size()));
-    if (value.kind() > plan::ObservedKind::MAX)
-      return invalidArgument(
-          fmt::format("{} is of kind {}, which does not exist", what,
-                      static_cast<int>(value.kind())));
-    const uint32_t sources = value.sources() ? value.sources()->size() : 0;
-    if (value.kind() == plan::ObservedKind::Moved && sources != 1)
-      return invalidArgument(
-          fmt::format("{} was moved, but has {} sources", what, sources));
-    for (uint32_t source = 0; source < sources; ++source)
-      if (value.sources()->Get(source) >= i)
-        return invalidArgument(
-            fmt::format("{} is made of {}, which is none before it", what,
-                        value.sources()->Get(source)));
   }
   return {};
 }
@@ -533,7 +504,6 @@ Status EntryVerifier::verify() {
   WEFT_RETURN_IF_ERROR(verifyInputs());
   WEFT_RETURN_IF_ERROR(verifyOutputs());
   WEFT_RETURN_IF_ERROR(verifyStateBuffers());
-  WEFT_RETURN_IF_ERROR(verifyObserved());
   WEFT_RETURN_IF_ERROR(findStarts());
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     WEFT_RETURN_IF_ERROR(closeLoops(i));

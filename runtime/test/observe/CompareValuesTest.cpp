@@ -177,14 +177,28 @@ TEST(Numbers, TermsAreAddedUp) {
   std::vector<Array> shards;
   for (double rank = 0; rank < 4; ++rank)
     shards.push_back(toArray({100, rank, -rank, 1}, DType::I8, {2, 2}));
-  const std::vector<Holding> holdings =
-      holdingsOf(type, Mesh(plan.contents()),
-                 [&](int64_t rank) -> const Array & { return shards[rank]; });
+  const std::vector<Holding> holdings = holdingsOf(
+      type, Mesh(plan.contents()), [&](int64_t rank) { return &shards[rank]; });
   ASSERT_EQ(holdings.size(), 2);
   EXPECT_THAT(holdings[1].ranks, ElementsAre(1, 3));
   EXPECT_THAT(holdings[1].where, ElementsAre(2, 3, 6, 7));
   EXPECT_THAT(holdings[1].numbers, ElementsAre(-56, 4, -4, 2)); // 200 wraps
   EXPECT_THAT(holdings[1].magnitudes, ElementsAre(200, 4, 4, 2));
+}
+
+TEST(Numbers, RanksOfOtherStagesHoldNothing) {
+  PlanBuilder builder({{"pipe", 2}, {"a", 2}});
+  builder.entry("e").input("x", builder.type(DType::F32, {2}, {{"a"}}));
+  const Plan plan = builder.build();
+  const auto &type =
+      *plan.contents().entries()->Get(0)->inputs()->Get(0)->type();
+  const Array shard = toArray({1}, DType::F32, {1});
+  const std::vector<Holding> holdings =
+      holdingsOf(type, Mesh(plan.contents()),
+                 [&](int64_t rank) { return rank < 2 ? nullptr : &shard; });
+  ASSERT_EQ(holdings.size(), 2);
+  EXPECT_THAT(holdings[0].ranks, ElementsAre(2));
+  EXPECT_THAT(holdings[1].ranks, ElementsAre(3));
 }
 
 } // namespace

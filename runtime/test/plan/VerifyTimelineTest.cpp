@@ -123,6 +123,28 @@ TEST(VerifyTimeline, States) {
   });
 }
 
+/// Adds an observed value to an entry.
+static void observe(plan::EntryT &entry, uint32_t output) {
+  auto value = std::make_unique<plan::ObservedValueT>();
+  value->output = output;
+  value->kind = plan::ObservedKind::Element;
+  value->name = "an op";
+  entry.observed.push_back(std::move(value));
+}
+
+TEST(VerifyTimeline, ObservedValues) {
+  expectAll({
+      {[](Broken &p) { observe(p.entry("step"), 1000); },
+       "entry \"step\": observed value 0 is output 1000, but the entry has "},
+      {[](Broken &p) { observe(p.entry("forward0"), 0); },
+       "entry \"forward0\": is a segment and has observed values, which are "
+       "those of its entry"},
+  });
+  Broken right;
+  observe(right.entry("step"), 0);
+  EXPECT_EQ(verdict(right), "");
+}
+
 TEST(VerifyTimeline, Segments) {
   expectAll({
       {[](Broken &p) { p.entry("forward0").role = 2; },

@@ -46,6 +46,9 @@ struct WrongValue {
   std::string where;
   /// Axes along which ranks that should hold copies hold different values.
   std::vector<std::string> differing;
+  /// What it is made of that other stages of a pipeline have, and have right:
+  /// it, or the message that brought one of them, is wrong.
+  std::vector<std::string> received;
   /// Elements that are wrong on some rank, and all.
   int64_t elements = 0;
   int64_t of = 0;
