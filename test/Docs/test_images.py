@@ -1,11 +1,13 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/images/fsdp-step.svg is the FSDP step of docs/Tour.md, drawn by scripts/draw-plan.py, and
-docs/images/report.png a page of weft.report in a browser.
+"""docs/images/fsdp-step.svg is the FSDP step of docs/Tour.md, drawn by scripts/draw-plan.py;
+docs/images/report.png a page of weft.report in a browser, decisions.png what such a page of docs/Explain.md says of
+collectives, and notebook.png what a notebook shows.
 
 `python3 test/Docs/test_images.py --update` draws them anew.
 """
 
+import html
 import pathlib
 import re
 import subprocess
@@ -46,10 +48,30 @@ weft.report(step.lower().compile(None, cluster="dgx-h100"), tokens=16 * 2048).sa
 """
 
 
+DECISIONS = ROOT / "docs" / "images" / "decisions.png"
+OF_DECISIONS = """
+import sys
+sys.argv = ["mlp.py", 'P(None, "model")', "transposed.plan"]
+import weft
+from mlp import compiled
+weft.report(compiled, cluster="dgx-h100").save("report.html")
+"""
+
+NOTEBOOK = ROOT / "docs" / "images" / "notebook.png"
+CELLS = ["""import weft
+from weft import P
+weft.visualize(P("data", "model"), (1024, 4096), weft.Mesh((2, 4), ("data", "model")))""",
+         """weft.visualize(P("model"), (4096, 1024), weft.Mesh((2, 4), ("data", "model")))"""]
+
+
+def _model(page):
+    """The file mlp.py of a page."""
+    return re.search(r"<!-- file: mlp.py -->\n```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)[1]
+
+
 def drawn():
-    model = re.search(r"<!-- file: mlp.py -->\n```python\n(.*?)```", (ROOT / "docs" / "Tour.md").read_text(), re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "mlp.py").write_text(model[1])
+        pathlib.Path(folder, "mlp.py").write_text(_model("Tour.md"))
         environment = environment_of(sys.executable)
         environment["PYTHONPATH"] += ":" + folder
         pathlib.Path(folder, "train.py").write_text(STEP)
@@ -67,7 +89,42 @@ def photographed():
             page.settle(1)
             _, top, _, height = page.place("#memory")
             pixels = page.screenshot()[: int(top + height)]
+    return _few_colours(pixels)
+
+
+def of_decisions():
+    """The collectives of a page with their causes."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "mlp.py").write_text(_model("Explain.md"))
+        subprocess.run([sys.executable, "-c", OF_DECISIONS], cwd=folder, env=environment_of(sys.executable), check=True)
+        with Page(pathlib.Path(folder, "report.html"), width=1100) as page:
+            page.settle(1)
+            return _few_colours(page.screenshot("section:has(#bytes)"))
+
+
+def of_notebook():
+    """Cells and what they show, as a notebook puts them on its page."""
+    names = {}
+    shown = []
+    for number, cell in enumerate(CELLS, 1):
+        *lines, last = cell.split("\n")
+        exec("\n".join(lines), names)
+        shown.append(f"<code>[{number}]</code><pre>{html.escape(cell)}</pre><span></span>{eval(last, names)._repr_html_()}")
+    style = ("body{margin:0;padding:14px;width:780px;display:grid;grid-template-columns:40px 1fr;gap:10px 0}"
+             "pre{background:#e6ecf2;padding:8px;margin:0}code{color:#666;padding-top:8px}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "notebook.html")
+        path.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style><body>{''.join(shown)}")
+        with Page(path, width=820) as page:
+            page.settle(1)
+            return _few_colours(page.screenshot())
+
+
+def _few_colours(pixels):
     return Image.fromarray(pixels).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+
+
+PHOTOGRAPHS = {PAGE: photographed, DECISIONS: of_decisions, NOTEBOOK: of_notebook}
 
 
 def test_the_picture_is_that_of_the_plan():
@@ -75,13 +132,16 @@ def test_the_picture_is_that_of_the_plan():
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium; scripts/setup.sh installs it")
-def test_the_picture_is_that_of_the_page():
+@pytest.mark.parametrize("picture", PHOTOGRAPHS, ids=lambda picture: picture.stem)
+def test_the_picture_is_that_of_the_page(picture):
     """But for the edges of letters, which other fonts and browsers draw otherwise."""
-    new, old = (image.convert("L").resize((62, 80), Image.Resampling.BOX) for image in (photographed(), Image.open(PAGE)))
+    new, old = (image.convert("L").resize((62, 80), Image.Resampling.BOX)
+                for image in (PHOTOGRAPHS[picture](), Image.open(picture)))
     difference = np.abs(np.asarray(new, int) - np.asarray(old, int))
     assert difference.mean() < 4, "update it: python3 test/Docs/test_images.py --update"
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--update"]:
     IMAGE.write_text(drawn())
-    photographed().save(PAGE, optimize=True)
+    for picture, photograph in PHOTOGRAPHS.items():
+        photograph().save(picture, optimize=True)
