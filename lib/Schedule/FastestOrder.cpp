@@ -258,7 +258,11 @@ public:
   std::vector<Candidate> all;
 
 private:
+  const std::vector<int64_t> &latestBeginsOfLast();
+
   llvm::ArrayRef<Step> steps;
+  /// By candidate, as far as it was asked for: many options make one order.
+  std::map<size_t, std::vector<int64_t>> latestBegins;
   Backwards backwards;
   std::vector<int64_t> positions, paths;
 };
@@ -277,12 +281,23 @@ void Candidates::add(std::vector<Action> actions) {
   all.push_back({std::move(actions), cost});
 }
 
+const std::vector<int64_t> &Candidates::latestBeginsOfLast() {
+  const Candidate &last = all.back();
+  for (const auto &[number, begins] : latestBegins)
+    if (const Candidate &each = all[number];
+        each.cost.picoseconds == last.cost.picoseconds &&
+        each.cost.bytes == last.cost.bytes && each.actions == last.actions)
+      return begins;
+  return latestBegins[all.size() - 1] =
+             backwards.latestBegins(steps, last.actions);
+}
+
 void Candidates::addOverlapping(const OverlapOptions &options) {
   for (std::vector<int64_t> priorities : {positions, paths})
     for (int round = 0; round <= improvements; ++round) {
       add(overlapOrder(steps, priorities, options));
       if (round < improvements)
-        priorities = backwards.latestBegins(steps, all.back().actions);
+        priorities = latestBeginsOfLast();
     }
 }
 

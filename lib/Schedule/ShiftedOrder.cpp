@@ -81,8 +81,19 @@ private:
     return size_t(state >> 33) % below;
   }
 
+  /// Of a step what its time depends on: its link, -1 if it is no collective,
+  /// and the collectives among its operands, up to where those of the next one
+  /// begin.
+  struct Timed {
+    int64_t picoseconds = 0;
+    int32_t link = -1;
+    uint32_t firstAwaited = 0;
+  };
+
   llvm::ArrayRef<Step> steps;
-  std::vector<int32_t> order, linkOf, userCount;
+  std::vector<Timed> timed;
+  std::vector<int32_t> awaitedBy;
+  std::vector<int32_t> order, userCount;
   std::vector<size_t> placeOf;
   /// Before each place, and behind the last one.
   std::vector<Front> fronts;
@@ -97,7 +108,7 @@ private:
 } // namespace
 
 Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
-    : steps(steps), linkOf(steps.size()), userCount(steps.size()),
+    : steps(steps), timed(steps.size() + 1), userCount(steps.size()),
       placeOf(steps.size()), fronts(steps.size() + 1), ends(steps.size()),
       awaited(steps.size(), -1) {
   for (const Action &action : actions)
@@ -107,11 +118,16 @@ Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
     }
   std::map<int32_t, int32_t> links;
   for (auto [index, step] : llvm::enumerate(steps)) {
+    timed[index].picoseconds = step.picoseconds;
     if (step.isCollective)
-      linkOf[index] =
+      timed[index].link =
           links.try_emplace(step.link, int32_t(links.size())).first->second;
-    for (int32_t operand : step.operands)
+    for (int32_t operand : step.operands) {
       ++userCount[operand];
+      if (steps[operand].isCollective)
+        awaitedBy.push_back(operand);
+    }
+    timed[index + 1].firstAwaited = awaitedBy.size();
   }
   fronts[0].links.assign(links.size(), 0);
   passFrom(0, order.size());
@@ -121,15 +137,15 @@ Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
 
 int32_t Shifter::pass(Front &front, int32_t index, llvm::ArrayRef<int64_t> ends,
                       int64_t &end) const {
-  const Step &step = steps[index];
+  const Timed &step = timed[index];
   int32_t awaited = -1;
-  for (int32_t operand : step.operands)
-    if (steps[operand].isCollective && ends[operand] > front.now) {
+  for (uint32_t i = step.firstAwaited; i < timed[index + 1].firstAwaited; ++i)
+    if (const int32_t operand = awaitedBy[i]; ends[operand] > front.now) {
       front.now = ends[operand];
       awaited = operand;
     }
-  if (step.isCollective) {
-    int64_t &link = front.links[linkOf[index]];
+  if (step.link >= 0) {
+    int64_t &link = front.links[step.link];
     end = link = std::max(link, front.now) + step.picoseconds;
   } else {
     end = front.now += step.picoseconds;
@@ -198,7 +214,7 @@ void Shifter::tryRange(size_t first, const Sequence &moved) {
   for (; place < order.size() && !isDecided; ++place) {
     const int32_t index = place < last ? moved[place - first] : order[place];
     pass(front, index, movedEnds, movedEnds[index]);
-    if (steps[index].isCollective && movedEnds[index] != ends[index])
+    if (timed[index].link >= 0 && movedEnds[index] != ends[index])
       (movedEnds[index] > ends[index] ? later : earlier).push_back(index);
     if (place + 1 < last)
       continue;
@@ -241,8 +257,7 @@ void Shifter::move(size_t place) {
   }
   case 1: { // What is before it on its links starts later.
     for (size_t other = at; other-- > 0 && at - other <= 2 * reach;)
-      if (steps[order[other]].isCollective &&
-          linkOf[order[other]] == linkOf[collective])
+      if (timed[order[other]].link == timed[collective].link)
         return tryRange(
             other, firstToBack(other, std::min(order.size(), at + distance)));
     return;
