@@ -5,6 +5,7 @@ and what is said of them is what the compiler and the simulator say."""
 
 import functools
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -121,16 +122,39 @@ def test_what_fits_nowhere_says_how_many_devices_do():
         weft.auto(function, *arguments, devices=1, donate_argnums=0, memory_limit="150 MiB")
 
 
-def test_the_answer_trains():
-    function, arguments = gpt(**TINY, global_batch=8, micro_batch=8).unannotated()
-    best = weft.auto(function, *arguments, devices=2, donate_argnums=0, confirm=1).best
+def check_that_it_trains(plan, function, arguments):
     random = np.random.default_rng(0)
     state, batch = arguments
     state = weft.tree.map(lambda leaf: random.normal(0, 0.1, leaf.shape).astype(leaf.dtype) ** 2, state)
     batch = weft.tree.map(lambda leaf: random.integers(0, 64, leaf.shape).astype(np.int32), batch)
     _, expected = weft.jit(function)(state, batch)
-    _, loss = best.compile("cpu")(state, batch)
+    _, loss = plan.compile("cpu")(state, batch)
     assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_answer_trains():
+    function, arguments = gpt(**TINY, global_batch=8, micro_batch=8).unannotated()
+    best = weft.auto(function, *arguments, devices=2, donate_argnums=0, confirm=1).best
+    check_that_it_trains(best, function, arguments)
+
+
+def test_positions_of_long_sequences_are_shared():
+    function, arguments = gpt(**SIZES | {"sequence": 32768}, global_batch=2, micro_batch=2).unannotated()
+    result = weft.auto(function, *arguments, devices=8, donate_argnums=0, confirm=1)
+    best = result.best
+    assert best.predicted and best.choice.context > 1 and "context" in best.mesh.axis_names
+    assert {each.choice.context for each in result.plans} <= {1, 2, 4}
+    assert best.specs["batch['tokens']"] == P("data", "context")
+    assert any(each.kind == "permute" for each in best.compile().collectives())  # the ring
+
+
+@pytest.mark.parametrize("model", [gpt, llama])
+def test_a_plan_of_shared_positions_trains(model, monkeypatch):
+    monkeypatch.setattr(sys.modules["weft.auto.search"], "_LEAST_POSITIONS", 4)
+    function, arguments = model(**TINY, global_batch=2, micro_batch=2).unannotated()
+    result = weft.auto(function, *arguments, devices=4, donate_argnums=0, confirm=1)
+    plan = next(each for each in result.plans if each.choice.context == 2)
+    check_that_it_trains(plan, function, arguments)
 
 
 def test_what_is_printed_can_be_pasted():

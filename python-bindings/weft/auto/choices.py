@@ -17,7 +17,7 @@ from .dimensions import Dimension
 from .program import Argument, alike
 
 STATES = ("whole", "optimizer", "all")
-PIPE, DATA, TENSOR = "pipe", "data", "model"
+PIPE, DATA, CONTEXT, TENSOR = "pipe", "data", "context", "model"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +26,9 @@ class Choice:
 
     pipeline      ranks that share the layers, with `chunks` stages each in the order of `schedule`
     data          ranks that have a part of the batch each
+    context       ranks that have a part of the positions of each sequence
     tensor        ranks that share the dimensions of `Structure.splits[split]`
-    states        what the ranks along data have in parts: nothing, the states of the optimizer, or parameters as well
+    states        what the ranks along data and context have in parts: nothing, the states of the optimizer, or parameters as well
     microbatches  of a step
     sequence      whether the ranks along tensor have parts of the second dimension of what the program names and
                   `Structure.named` lists
@@ -38,6 +39,7 @@ class Choice:
     chunks: int = 1
     schedule: str = ""
     data: int = 1
+    context: int = 1
     tensor: int = 1
     split: int = 0
     states: str = "whole"
@@ -47,15 +49,20 @@ class Choice:
 
     @property
     def devices(self) -> int:
-        return self.pipeline * self.data * self.tensor
+        return self.pipeline * self.data * self.context * self.tensor
 
     @property
     def stages(self) -> int:
         return self.pipeline * self.chunks
 
+    @property
+    def holders(self) -> int:
+        """The ranks that have states in parts."""
+        return self.data * self.context
+
     def mesh(self) -> Mesh:
         """Ranks next to each other share tensors, since they send most."""
-        axes = {PIPE: self.pipeline, DATA: self.data, TENSOR: self.tensor}
+        axes = {PIPE: self.pipeline, DATA: self.data, CONTEXT: self.context, TENSOR: self.tensor}
         axes = {name: size for name, size in axes.items() if size > 1} or {DATA: 1}
         return Mesh(tuple(axes.values()), tuple(axes))
 
@@ -70,7 +77,7 @@ class Choice:
         words = [mesh]
         if self.pipeline > 1:
             words.append(self.schedule + (f", {self.chunks} chunks" if self.chunks > 1 else ""))
-        if self.data > 1 and self.states != "whole":
+        if self.holders > 1 and self.states != "whole":
             words.append({"optimizer": "optimizer in parts", "all": "states in parts"}[self.states])
         if self.sequence:
             words.append("sequence in parts")
@@ -91,13 +98,16 @@ class Structure:
     """All that may be split where states rest in parts, those of the most bytes first."""
     named: tuple[str, ...] = ()
     """What the program names by `weft.checkpoint_name` and may be split along its second dimension."""
+    positions: Dimension | None = None
+    """That of the positions in a sequence: the second one of what has rows."""
 
     @staticmethod
     def of(arguments: Sequence[Argument], dimensions: Sequence[Dimension]) -> Structure:
         batch = _batch(arguments, dimensions)
         others = [each for each in dimensions if each is not batch]
         weights = [each for each in others if not each.is_batch]
-        return Structure(tuple(arguments), batch, tuple(_splits(weights)), tuple(weights))
+        return Structure(tuple(arguments), batch, tuple(_splits(weights)), tuple(weights),
+                         positions=_positions(arguments, batch, others))
 
     @functools.cached_property
     def kinds(self) -> tuple[tuple[Argument, int], ...]:
@@ -120,9 +130,9 @@ class Structure:
 
     def state_bytes(self, choice: Choice) -> float:
         """What the ranks of a stage hold of states, of all stages together."""
-        plain = Choice(data=choice.data, tensor=choice.tensor, split=choice.split, states=choice.states)
+        plain = Choice(data=choice.data, context=choice.context, tensor=choice.tensor, split=choice.split, states=choice.states)
         if plain not in self._bytes:
-            specs, sizes = self.specs(plain), {DATA: choice.data, TENSOR: choice.tensor}
+            specs, sizes = self.specs(plain), {DATA: choice.data, CONTEXT: choice.context, TENSOR: choice.tensor}
             self._bytes[plain] = sum(
                 number * each.bytes / math.prod(sizes[axis] for entry in specs[alike(each.name)] for axis in _axes(entry))
                 for each, number in self.kinds if each.is_state)
@@ -136,7 +146,8 @@ class Structure:
         """Of named values."""
         if not choice.sequence:
             return {}
-        return {name: PartitionSpec(DATA if choice.data > 1 else None, TENSOR) for name in self.named}
+        positions = (CONTEXT, TENSOR) if choice.context > 1 else TENSOR
+        return {name: PartitionSpec(DATA if choice.data > 1 else None, positions) for name in self.named}
 
     def specs(self, choice: Choice) -> dict[str, PartitionSpec]:
         """Of all arguments, by their names without indices."""
@@ -146,13 +157,15 @@ class Structure:
         axes: list[list[str]] = [[] for _ in argument.shape]
         if choice.data > 1 and (dim := self.batch.of(argument.name)) is not None:
             axes[dim].append(DATA)
+        if choice.context > 1 and not argument.is_state and (dim := self.positions.of(argument.name)) is not None:
+            axes[dim].append(CONTEXT)
         if choice.tensor > 1:
             for each in self.splits[choice.split] if self.splits else ():
                 if (dim := each.of(argument.name)) is not None and argument.shape[dim] >= choice.tensor:
                     axes[dim].append(TENSOR)
-        if choice.data > 1 and self._rests_in_parts(argument, choice):
-            if (dim := self._free_dimension(argument, axes, choice.data)) is not None:
-                axes[dim].append(DATA)
+        if choice.holders > 1 and self._rests_in_parts(argument, choice):
+            if (dim := self._free_dimension(argument, axes, choice.holders)) is not None:
+                axes[dim] += [axis for axis, size in ((DATA, choice.data), (CONTEXT, choice.context)) if size > 1]
         return PartitionSpec(*(tuple(each) or None for each in axes))
 
     @staticmethod
@@ -179,6 +192,15 @@ def _batch(arguments: Sequence[Argument], dimensions: Sequence[Dimension]) -> Di
             if each.is_batch and each.of(argument.name) == 0:
                 return each
     raise ValueError("the program has no batch: an argument that no result replaces, with more than one row")
+
+
+def _positions(arguments: Sequence[Argument], batch: Dimension, others: Sequence[Dimension]) -> Dimension | None:
+    """Where all that has rows first has positions behind them, and these are one dimension."""
+    inputs = [each for each in arguments if not each.is_state and batch.of(each.name) == 0]
+    for each in others:
+        if inputs and all(each.of(argument.name) == 1 for argument in inputs):
+            return each
+    return None
 
 
 def _splits(weights: Sequence[Dimension]) -> Iterable[tuple[Dimension, ...]]:

@@ -35,6 +35,8 @@ _AGAIN = 1 / 3
 # A step that takes so many times as long takes no more time.
 _SAME_TIME = 1.01
 _CHUNKS = (1, 2, 3, 4)
+# Ranks share the positions of a sequence where each has at least so many.
+_LEAST_POSITIONS = 8192
 # Ranks that are so far from each other are in different nodes of most clusters.
 _NEAR = 8
 
@@ -109,12 +111,21 @@ class Search:
         """All that are looked at on so many devices."""
         rows = self.structure.rows()
         for tensor, split in self._tensors(devices):
-            for pipeline in divisors(devices // tensor):
-                data = devices // tensor // pipeline
-                if pipeline > self._layers or rows % data:
-                    continue
-                for choice in self._with_rows(Choice(pipeline=pipeline, data=data, tensor=tensor, split=split)):
-                    yield from self._varied(choice)
+            for context in self._contexts(devices // tensor):
+                for pipeline in divisors(devices // tensor // context):
+                    data = devices // tensor // context // pipeline
+                    if pipeline > self._layers or rows % data:
+                        continue
+                    shared = Choice(pipeline=pipeline, data=data, context=context, tensor=tensor, split=split)
+                    for choice in self._with_rows(shared):
+                        yield from self._varied(choice)
+
+    def _contexts(self, devices: int) -> list[int]:
+        """Numbers of ranks that share the positions of sequences, if these are long."""
+        positions = self.structure.positions
+        return [each for each in divisors(devices)
+                if each == 1 or positions and not each & (each - 1) and positions.size % each == 0
+                and positions.size // each >= _LEAST_POSITIONS]
 
     def _tensors(self, devices: int) -> Iterator[tuple[int, int]]:
         """Numbers of ranks that share tensors, with the dimensions that these split, as long as more are faster."""
@@ -150,7 +161,7 @@ class Search:
         chunks = [each for each in _CHUNKS if choice.pipeline * each <= self._layers
                   and (each == 1 or choice.pipeline > 1 and choice.microbatches % choice.pipeline == 0)]
         sequences = (False, True) if choice.tensor > 1 and self.structure.named else (False,)
-        for states in self.structure.ways_to_rest if choice.data > 1 else ("whole",):
+        for states in self.structure.ways_to_rest if choice.holders > 1 else ("whole",):
             for sequence in sequences:
                 for number in chunks:
                     schedule = "" if choice.pipeline == 1 else "1f1b" if number == 1 else "interleaved-1f1b"
@@ -164,7 +175,7 @@ class Search:
             cells = {rows: self._cell(Choice(rows=rows)) for rows in (1, _MORE_ROWS)}
             self._a_row = min((cell.each.at(self._layers) / rows for rows, cell in cells.items() if not isinstance(cell, str)),
                               default=0.0)
-        return self._a_row * choice.rows * _filled(choice) / (choice.tensor * choice.pipeline)
+        return self._a_row * choice.rows * _filled(choice) / (choice.tensor * choice.context * choice.pipeline)
 
     def estimate(self, choice: Choice) -> Estimate:
         held = self.structure.state_bytes(choice) / choice.pipeline
@@ -195,9 +206,9 @@ class Search:
     def _sending(self, choice: Choice) -> float:
         """Seconds that a pipeline takes more for a row of a micro-batch and a boundary: of two layers in two stages, whose
         ranks are as far from each other as those of the choice, if that is less than a node."""
-        data = min(choice.data, max(1, _NEAR // choice.tensor))
-        small = Choice(pipeline=2, schedule="1f1b", data=data, tensor=choice.tensor, split=choice.split, microbatches=4,
-                       sequence=choice.sequence)
+        data = min(choice.data, max(1, _NEAR // (choice.tensor * choice.context)))
+        small = Choice(pipeline=2, schedule="1f1b", data=data, context=choice.context, tensor=choice.tensor, split=choice.split,
+                       microbatches=4, sequence=choice.sequence)
         if small not in self._sent:
             cell = self._cell_of(small)
             try:
@@ -228,7 +239,7 @@ class Search:
     def _cell_of(self, choice: Choice) -> _Cell | str:
         """Of how a layer is shared; a text if it cannot be. More rows and states in parts add what they add by themselves:
         what is gathered does not depend on rows."""
-        plain = Choice(tensor=choice.tensor, split=choice.split, data=choice.data)
+        plain = Choice(tensor=choice.tensor, split=choice.split, data=choice.data, context=choice.context)
         shared = dataclasses.replace(plain, sequence=choice.sequence)
         parts = [self._cell(shared)]
         if choice.rows > 1:
