@@ -62,6 +62,15 @@ def test_meshes_are_texts_sizes_or_meshes(mlp, mesh):
     assert variant.change == "mesh data=1, model=4"
 
 
+def test_several_are_planned_at_once_as_one_by_one(mlp):
+    meshes = ["data=1,model=4", "data=4,model=1", "data=2,modle=2", "data=1,model=2", "data=2,model=1"]
+    found = mlp.what_if(mesh=meshes, next_change=False)
+    alone = [mlp.what_if(mesh=mesh, next_change=False) for mesh in meshes]
+    assert {each.change: each.predicted for each in found.variants} == {
+        each.change: each.predicted for one in alone for each in one.variants}
+    assert found.left_out == alone[2].left_out and len(found.variants) == 5
+
+
 def test_combinations_are_ranked_and_what_cannot_be_is_left_out(mlp):
     found = mlp.what_if(mesh=["data=1,model=4", "data=4,modle=1"], overlap_collectives=[True, False], next_change=False)
     assert len(found.variants) == 3 and len(found.left_out) == 2

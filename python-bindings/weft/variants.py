@@ -95,13 +95,17 @@ def named_values(text: str) -> Mapping[str, int]:
 
 def written_specs(text: str) -> Mapping[str, PartitionSpec]:
     """Of the arguments and results that have any."""
-    return {_name(match): read_spec(match["dims"]) for match in _VALUE.finditer(text) if match["dims"]}
+    found = {_name(match): match["dims"] for match in _VALUE.finditer(text) if match["dims"]}
+    specs = {dims: read_spec(dims) for dims in dict.fromkeys(found.values())}
+    return {name: specs[dims] for name, dims in found.items()}
 
 
 def _name(match: re.Match) -> str:
     """As Python has it; MLIR writes bytes as two digits behind a backslash."""
-    written = re.sub(r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(), match["name"])
-    return unescape(written)
+    written = match["name"]
+    if "\\" in written:
+        written = re.sub(r"(?:\\[0-9A-F]{2})+", lambda m: bytes.fromhex(m[0].replace("\\", "")).decode(), written)
+    return unescape(written) if "%" in written else written
 
 
 def _rank(tensor: str) -> int:

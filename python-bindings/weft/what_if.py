@@ -13,9 +13,11 @@ import dataclasses
 import difflib
 import inspect
 import itertools
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from .columns import aligned, percent
@@ -139,12 +141,12 @@ def what_if(compiled: Compiled, *, mesh: Any = None, specs: Mapping[str, Partiti
     planner = _Planner(compiled, cluster)
     before = Variant("", Predicted.of(compiled, cluster), compiled)
     found, left_out = [before], []
-    for setting in settings:
-        if setting.change:
-            try:
-                found.append(planner.plan(setting))
-            except (CompileError, ValueError) as error:
-                left_out.append((listing(setting.change), str(error).partition("\n")[0]))
+    changed = [setting for setting in settings if setting.change]
+    for setting, made in zip(changed, planner.plan_all(changed)):
+        if isinstance(made, Variant):
+            found.append(made)
+        else:
+            left_out.append((listing(setting.change), str(made).partition("\n")[0]))
     found.sort(key=Variant.order)
     by_change = {each.change: setting for each in found for setting in settings if listing(setting.change) == each.change}
     more = _next_change(planner, found[0], by_change.get(found[0].change, start)) if next_change else None
@@ -158,25 +160,36 @@ class _Planner:
         self._compiled = compiled
         self._cluster = cluster
 
-    def plan(self, setting: _Setting) -> Variant:
-        from .compiled import Compiled
-
-        _check_specs(setting.text)
-        old = self._compiled
-        source = Source(setting.text, old._source.name)
+    def plan_all(self, settings: Sequence[_Setting]) -> list[Variant | CompileError | ValueError]:
+        """Each, or why it cannot be; as many at once as there are cores."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CompilerWarning)  # such as of what a plan replicates
+            with ThreadPoolExecutor(max(1, min(len(settings), os.cpu_count() or 1))) as pool:
+                return list(pool.map(self._plan, settings))
+
+    def _plan(self, setting: _Setting) -> Variant | CompileError | ValueError:
+        from .compiled import Compiled
+
+        old = self._compiled
+        source = Source(setting.text, old._source.name)
+        try:
+            _check_specs(setting.text)
             plan = Plan(source.compile(**setting.options))
-        made = Compiled(plan, old.signature, old.entry.name, source=source, options=setting.options)
-        return Variant(listing(setting.change), Predicted.of(made, self._cluster), made)
+            made = Compiled(plan, old.signature, old.entry.name, source=source, options=setting.options)
+            return Variant(listing(setting.change), Predicted.of(made, self._cluster), made)
+        except (CompileError, ValueError) as error:
+            return error
 
 
 def _check_specs(text: str) -> None:
     """Raises for the first spec that the mesh does not allow, which the compiler says in its own words."""
     mesh = mesh_of(text)
+    legal: set[PartitionSpec] = set()
     for name, spec in written_specs(text).items():
-        if spec and mesh is not None and (found := violations(spec, mesh)):
-            raise ValueError(f"{name}: {found[0].text}")
+        if spec and mesh is not None and spec not in legal:
+            if found := violations(spec, mesh):
+                raise ValueError(f"{name}: {found[0].text}")
+            legal.add(spec)
 
 
 # Changes: of a setting all variants, in which nothing else changes.
@@ -320,13 +333,8 @@ def _several(given: Any) -> list[Any]:
 
 def _next_change(planner: _Planner, best: Variant, setting: _Setting) -> Variant | None:
     """Of the neighbours that are tried the one with the shortest step, if it is shorter than the best's."""
-    found = [best]
-    for neighbour in itertools.islice(_neighbours(best, setting), _MOST_TRIED):
-        try:
-            found.append(planner.plan(neighbour))
-        except (CompileError, ValueError):
-            continue
-    fastest = min(found, key=Variant.order)
+    tried = planner.plan_all([*itertools.islice(_neighbours(best, setting), _MOST_TRIED)])
+    fastest = min([best, *(each for each in tried if isinstance(each, Variant))], key=Variant.order)
     return None if fastest is best else fastest
 
 
