@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from ..tracing import elements, ops
 from ..tracing.elements import ElementType
-from ..tracing.graph import as_tracer
+from ..tracing.graph import as_tracer, current_graph
 from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from . import elementwise as el
@@ -176,6 +176,47 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return ops.convert(ops.reshape(terms, kept), result)
 
 
+def _shifted(x: Tracer, neutral: Any, dim: int, distance: int, reverse: bool) -> Tracer:
+    """The element at a distance before each one, or behind it, and `neutral` where there is none."""
+    n = x.shape[dim]
+    edge = x.shape[:dim] + (distance,) + x.shape[dim + 1:]
+    others = Tracer(None, None, edge, x.element, False, neutral)
+    if reverse:
+        return ops.concatenate([sh.slice_dim(x, dim, distance, n), others], dim)
+    return ops.concatenate([others, sh.slice_dim(x, dim, 0, n - distance)], dim)
+
+
+def _running_steps(combine: Callable, neutral: Any, x: Tracer, dim: int, reverse: bool) -> Tracer:
+    distance = 1
+    while distance < x.shape[dim]:
+        x, distance = combine(x, _shifted(x, neutral, dim, distance, reverse)), 2 * distance
+    return x
+
+
+def _shards(size: int) -> int:
+    """The most that a dimension may have by what is known of the mesh."""
+    mesh, counts = current_graph().module.mesh, {1}
+    for axis in mesh.axis_sizes if mesh is not None else ():
+        counts |= {count * axis for count in counts if size % (count * axis) == 0}
+    return builtins.max(counts)
+
+
+def _running_blocks(combine: Callable, neutral: Any, x: Tracer, dim: int, reverse: bool) -> Tracer:
+    """The steps within blocks stay on a device where these are shards, and devices exchange what their blocks
+    combine to, one element each: as --weft-import-stablehlo does it."""
+    size = x.shape[dim]
+    blocks = _shards(size) if size else 1
+    if blocks in (1, size):
+        return _running_steps(combine, neutral, x, dim, reverse)
+    each = size // blocks
+    within = _running_steps(combine, neutral, ops.reshape(x, (*x.shape[:dim], blocks, each, *x.shape[dim + 1:])),
+                            dim + 1, reverse)
+    last = sh.slice_dim(within, dim + 1, *((0, 1) if reverse else (each - 1, each)))
+    totals = ops.reshape(last, (*x.shape[:dim], blocks, *x.shape[dim + 1:]))
+    before = _shifted(_running_steps(combine, neutral, totals, dim, reverse), neutral, dim, 1, reverse)
+    return ops.reshape(combine(sh.expand_dims(before, dim + 1), within), x.shape)
+
+
 def _running(combine: Callable, neutral: Any, x: Any, axis: Any, dtype: Any, reverse: bool = False) -> Tracer:
     """Combines every element with those before it, or those behind it, in a number of
     steps that is the logarithm of the size."""
@@ -184,15 +225,7 @@ def _running(combine: Callable, neutral: Any, x: Any, axis: Any, dtype: Any, rev
         x, axis = sh.ravel(x), 0
     dim = sh.axis_of(axis, len(x.shape), "cumsum")
     computed, result = _sum_type(x, x.element if dtype is None and x.element.kind == "i" else dtype)
-    terms, distance = ops.convert(x, computed), 1
-    while distance < (n := terms.shape[dim]):
-        edge = terms.shape[:dim] + (distance,) + terms.shape[dim + 1:]
-        others = Tracer(None, None, edge, terms.element, False, neutral)
-        pieces = [others, sh.slice_dim(terms, dim, 0, n - distance)]
-        if reverse:
-            pieces = [sh.slice_dim(terms, dim, distance, n), others]
-        terms, distance = combine(terms, ops.concatenate(pieces, dim)), 2 * distance
-    return ops.convert(terms, result)
+    return ops.convert(_running_blocks(combine, neutral, ops.convert(x, computed), dim, reverse), result)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
