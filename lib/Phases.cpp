@@ -172,7 +172,8 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // With every movement of data, and before it is collectives.
   if (options.verified == Verified::Values)
     pm.addPass(createObserveValues());
-  pm.addPass(createLocalize({clusterOf(options)}));
+  pm.addPass(createLocalize(
+      {.keepCpuInstructions = !options.cuda, .cluster = clusterOf(options)}));
   // Without a pipeline: shardings were chosen as for one.
   pm.addPass(createRemoveStages());
   // Joins the copies of constants, and equal collectives.
@@ -202,6 +203,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
     pm.addPass(createSplitCollectives(
         {.pieces = options.collectivePieces, .cluster = clusterOf(options)}));
   // Before fusion, so that transposes become strides instead of kernels.
+  if (!options.cuda)
+    pm.addPass(createLowerConvolutions());
   pm.addPass(createLowerGemms({options.tf32}));
   // Joins transposes that several GEMMs need.
   pm.addPass(createJoinEqualOps());

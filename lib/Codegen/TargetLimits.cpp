@@ -56,7 +56,7 @@ static LogicalResult checkForCuda(func::FuncOp function, const TargetUse &use) {
       valid &= succeeded(checkProduct(product));
     if (auto gemm = dyn_cast<GemmOp>(op))
       valid &= succeeded(checkProduct(gemm));
-    if (isa<GroupedDotOp, GroupedOuterOp, ArgsortOp>(op) &&
+    if (isa<GroupedDotOp, GroupedOuterOp, ArgsortOp, ConvolveOp>(op) &&
         !use.expandsAttention) {
       op->emitOpError("has no instruction on CUDA devices; compile the graph, "
                       "in which other ops take its place");

@@ -16,6 +16,9 @@
 //   of height  3 slices [b, 6, 6, 3, i]  -> [b, 6, 6, 3, 3, i]
 //   contracting [3, 4, 5] x [0, 1, 2]    -> [b, 6, 6, o]
 //
+// Plans for CPUs have an instruction for those of f32 that would lay out
+// windows: it takes their elements from where they are.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ShapeChecks.h"
@@ -131,6 +134,53 @@ LogicalResult ConvolutionOp::verify() {
 
 namespace {
 
+/// Of the result and of the kernel: products of their spatial dimensions.
+struct Places {
+  int64_t result, kernel;
+  bool isByResult() const { return result < kernel; }
+};
+
+/// What comes first: laying out windows, products with the whole kernel, or,
+/// element by element, products with one place of it.
+enum class Way { Matmul, ProductsFirst, Products };
+
+} // namespace
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+static Places placesOf(ConvolutionOp op) {
+  size_t rank = op.getStrides().size();
+  return {product(op.getType().getShape().slice(1, rank)),
+          product(op.getRhs().getType().getShape().take_front(rank))};
+}
+
+static Way wayOf(ConvolutionOp op) {
+  /// More products than these would make kernels that take long to compile.
+  constexpr int64_t maxProducts = 64;
+  size_t rank = op.getStrides().size();
+  int64_t groups = op.getGroups(),
+          taken = op.getRhs().getType().getDimSize(rank),
+          made = op.getType().getDimSize(rank + 1) / groups;
+  Places places = placesOf(op);
+  int64_t numSlices = std::min(places.result, places.kernel);
+  bool isNarrow =
+      groups > 1 && (made == 1 || (taken == 1 && !places.isByResult()));
+  if (isNarrow && numSlices <= maxProducts)
+    return Way::Products;
+  // Adding up costs more than laying out.
+  bool isSmaller =
+      2 * product(op.getLhs().getType().getShape().slice(1, rank)) * made <=
+      places.result * taken;
+  if (groups == 1 && !places.isByResult() && numSlices > 1 && isSmaller)
+    return Way::ProductsFirst;
+  return Way::Matmul;
+}
+
+namespace {
+
 /// How a tensor is walked along one spatial dimension: `outer` slices, whose
 /// first elements are `outerStep` apart, of `inner` elements.
 struct Walk {
@@ -168,7 +218,6 @@ private:
   /// Whether there is a slice for each place of the result.
   bool isByResult;
   SmallVector<Walk> walks;
-  int64_t numSlices = 1;
   /// What each place adds to the result, or has of it.
   SmallVector<Value> parts;
 };
@@ -181,12 +230,7 @@ Decomposition::Decomposition(ConvolutionOp op, TensorBuilder &b)
       made(op.getType().getDimSize(rank + 1) / groups) {
   ArrayRef<int64_t> kernel = op.getRhs().getType().getShape().take_front(rank),
                     result = op.getType().getShape().slice(1, rank);
-  auto product = [](ArrayRef<int64_t> sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                           std::multiplies<>());
-  };
-  isByResult = product(result) < product(kernel);
-  numSlices = std::min(product(result), product(kernel));
+  isByResult = placesOf(op).isByResult();
   for (int64_t i = 0; i < rank; ++i) {
     int64_t first = std::max<int64_t>(-op.getLow()[i], 0),
             stride = op.getStrides()[i], dilation = op.getRhsDilation()[i];
@@ -417,21 +461,9 @@ Value Decomposition::product(Value x, Value w) {
 }
 
 Value Decomposition::run() {
-  /// More products than these would make kernels that take long to compile.
-  constexpr int64_t maxProducts = 64;
   Value x = op.getLhs(), w = op.getRhs();
-  bool isNarrow =
-      groups > 1 && (isByResult ? made == 1 : made == 1 || taken == 1);
-  bool byProduct = isNarrow && numSlices <= maxProducts;
-  auto numPlaces = [&](ArrayRef<int64_t> shape) {
-    shape = shape.slice(1, rank);
-    return std::accumulate(shape.begin(), shape.end(), int64_t(1),
-                           std::multiplies<>());
-  };
-  // Adding up costs more than laying out.
-  bool isSmaller = 2 * numPlaces(shapeOf(x)) * made <=
-                   numPlaces(op.getType().getShape()) * taken;
-  if (groups == 1 && !isByResult && numSlices > 1 && isSmaller)
+  Way way = wayOf(op);
+  if (way == Way::ProductsFirst)
     return productsFirst(x, w);
   if (groups > 1) {
     if (!op.hasGroupsApart())
@@ -444,12 +476,51 @@ Value Decomposition::run() {
     std::swap(order.front(), order.back());
     x = transpose(x, order);
   }
-  Value r = byProduct ? product(x, w) : matmul(x, w);
+  Value r = way == Way::Products ? product(x, w) : matmul(x, w);
   return reshape(r, op.getType().getShape());
 }
 
 SmallVector<Value> ConvolutionOp::decompose(TensorBuilder &b) {
   return {Decomposition(*this, b).run()};
+}
+
+/// Whether each window is an element of lhs, or all of it: the matmul takes lhs
+/// as it is.
+static bool isMatmulOfLhs(ConvolutionOp op) {
+  Places places = placesOf(op);
+  for (size_t i = 0; i < op.getStrides().size(); ++i) {
+    int64_t step =
+        places.isByResult() ? op.getRhsDilation()[i] : op.getStrides()[i];
+    if (op.getLow()[i] != 0 || op.getHigh()[i] != 0 ||
+        op.getLhsDilation()[i] != 1 || step != 1)
+      return false;
+  }
+  return std::min(places.result, places.kernel) == 1;
+}
+
+/// The runtime's tiles have many columns: those of few features are better made
+/// in other ways.
+static bool hasColumns(ConvolutionOp op) {
+  int64_t made = op.getType().getShape().back() / op.getGroups();
+  switch (wayOf(op)) {
+  case Way::Matmul:
+    return !placesOf(op).isByResult() || made >= 8;
+  case Way::ProductsFirst:
+    return made >= 16;
+  case Way::Products:
+    return false;
+  }
+  llvm_unreachable("a convolution is made in one of these ways");
+}
+
+bool ConvolutionOp::isCpuInstruction() {
+  constexpr size_t mostDims = 4; // of a plan's convolution
+  auto isFull = [](RankedTensorType type) {
+    return type.getElementType().isF32() && type.getNumElements() != 0;
+  };
+  return getStrides().size() <= mostDims && isFull(getLhs().getType()) &&
+         isFull(getRhs().getType()) && isFull(getType()) && hasColumns(*this) &&
+         !isMatmulOfLhs(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,10 +26,12 @@ using namespace weft;
 // SPMD program
 //===----------------------------------------------------------------------===//
 
-/// Ops of arith, math and weft that compute with parts.
+/// Ops of arith, math and weft that compute with parts; convolutions are
+/// lowered among them, before matmuls are.
 static bool isLocalOp(Operation *op) {
   return isOfProgramDialect(op) && !getBorder(op) &&
-         (isa<ShardingRuleOpInterface, AllSliceOp, PositionOp>(op) ||
+         (isa<ShardingRuleOpInterface, AllSliceOp, PositionOp, ConvolveOp>(
+              op) ||
           (isa<CommunicationOpInterface>(op) && !isStart(op)));
 }
 

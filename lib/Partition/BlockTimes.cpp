@@ -29,7 +29,8 @@ static double secondsOf(Operation *op, const cost::CostModel &model) {
     return double(loop.getCount()) * seconds;
   }
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case([&](DotGeneralOp dot) { return model.gemm(costOf(dot)); })
+      .Case<DotGeneralOp, ConvolutionOp>(
+          [&](auto product) { return model.gemm(costOf(product)); })
       .Case<GroupedDotOp, GroupedOuterOp>(
           [&](auto grouped) { return model.gemm(costOf(grouped)); })
       .Case<AttentionOp, AttentionGradOp>(

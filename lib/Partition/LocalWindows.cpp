@@ -248,11 +248,13 @@ struct LocalConvolution
       lhs = builder.createOrFold<ReshapeOp>(op->getLoc(),
                                             typeOf(lhs).clone(joined), lhs);
     }
-    return decompose(
-        op, ConvolutionOp::create(builder, op->getLoc(), form.types.front(),
-                                  lhs, convolution.getRhs(),
-                                  convolution.getStrides(), low, high, dilation,
-                                  convolution.getRhsDilation(), groups));
+    auto local = ConvolutionOp::create(
+        builder, op->getLoc(), form.types.front(), lhs, convolution.getRhs(),
+        convolution.getStrides(), low, high, dilation,
+        convolution.getRhsDilation(), groups);
+    if (form.keepsCpuInstructions && local.isCpuInstruction())
+      return replaceResult(op, local);
+    return decompose(op, local);
   }
 };
 

@@ -78,8 +78,10 @@ struct Traffic {
 
 class Localizer {
 public:
-  Localizer(MeshContext meshContext, const cost::CostModel &model)
-      : context(std::move(meshContext)), plans(context.mesh, model.links()) {}
+  Localizer(MeshContext meshContext, const cost::CostModel &model,
+            bool keepsCpuInstructions)
+      : context(std::move(meshContext)), plans(context.mesh, model.links()),
+        keepsCpuInstructions(keepsCpuInstructions) {}
   Localizer(const Localizer &) = delete;
 
   LogicalResult localizeFunction(func::FuncOp function);
@@ -100,6 +102,7 @@ private:
 
   MeshContext context;
   Plans plans;
+  const bool keepsCpuInstructions;
   Traffic traffic;
   /// What is forgotten when a value gets its local type.
   DenseMap<Value, RankedTensorType> globalTypes;
@@ -162,7 +165,8 @@ LocalForm Localizer::describe(Operation *op, ArrayRef<RankedTensorType> types,
                  {},
                  {},
                  SmallVector<RankedTensorType>(types),
-                 SmallVector<ShardingAttr>(made)};
+                 SmallVector<ShardingAttr>(made),
+                 keepsCpuInstructions};
   for (Value operand : op->getOperands()) {
     form.globalTypes.push_back(globalTypes.at(operand));
     form.operands.push_back(shardings.at(operand));
@@ -298,7 +302,7 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
       return signalPassFailure();
     Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
                          meshOfStage(mesh, model->cluster())},
-                        *model);
+                        *model, keepCpuInstructions);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

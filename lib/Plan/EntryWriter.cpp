@@ -94,6 +94,7 @@ private:
   void write(plan::OperationUnion &operation, GroupedDotOp dot);
   void write(plan::OperationUnion &operation, GroupedOuterOp outer);
   void write(plan::OperationUnion &operation, ArgsortOp sort);
+  void write(plan::OperationUnion &operation, ConvolveOp convolve);
   void write(plan::OperationUnion &operation, AttentionOp attention);
   void write(plan::OperationUnion &operation, AttentionGradOp grad);
   void write(plan::OperationUnion &operation, LaunchOp launch);
@@ -213,6 +214,32 @@ void EntryWriter::write(plan::OperationUnion &operation, ArgsortOp sort) {
   step.inner = product(shape.drop_front(dim + 1));
   step.count = sort.getType().getDimSize(dim);
   step.descending = sort.getDescending();
+  operation.Set(std::move(step));
+}
+
+void EntryWriter::write(plan::OperationUnion &operation, ConvolveOp convolve) {
+  constexpr size_t apart = 3; // the strides before those of dimensions
+  ArrayRef<int64_t> lhs = convolve.getLhsLayout(),
+                    rhs = convolve.getRhsLayout(),
+                    out = convolve.getOutLayout();
+  plan::ConvolutionT step;
+  step.lhs = indexOf(convolve.getLhs());
+  step.rhs = indexOf(convolve.getRhs());
+  step.out = indexOf(convolve.getResult());
+  step.groups = convolve.getGroups();
+  step.batch = convolve.getBatch();
+  step.taken = convolve.getTaken();
+  step.made = convolve.getMade();
+  step.lhs_strides.assign(lhs.begin(), lhs.begin() + apart);
+  step.rhs_strides.assign(rhs.begin(), rhs.begin() + apart);
+  step.out_strides.assign(out.begin(), out.begin() + apart);
+  for (size_t i = 0; i < convolve.getLhsSizes().size(); ++i)
+    step.windows.emplace_back(
+        convolve.getLhsSizes()[i], convolve.getRhsSizes()[i],
+        convolve.getOutSizes()[i], convolve.getStrides()[i],
+        convolve.getLow()[i], convolve.getLhsDilation()[i],
+        convolve.getRhsDilation()[i], lhs[apart + i], rhs[apart + i],
+        out[apart + i]);
   operation.Set(std::move(step));
 }
 

@@ -70,6 +70,9 @@ static Work workOf(const plan::Entry &entry, const cost::CostModel &model) {
             computed = std::max(computed, ends[wait.id()]);
         },
         [&](const plan::Gemm &gemm) { compute(precisionOf(entry, gemm)); },
+        [&](const plan::Convolution &convolution) {
+          compute(precisionOf(entry, convolution.lhs()));
+        },
         [&](const runtime::AttentionOperation auto &attention) {
           compute(precisionOf(entry, attention.query()));
         },

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StridedValues.h"
 #include "weft/Schedule/GemmLayout.h"
 #include "weft/Schedule/Passes.h"
 
@@ -27,19 +28,6 @@ using namespace weft;
 
 namespace {
 
-/// A tensor in memory and how an operand of the dot_general sees it.
-struct OperandView {
-  Value base;
-  StridedView view;
-};
-
-/// The transposes and reshapes behind a result, each the only user of the one
-/// before, and how the last one's memory looks to the dot_general.
-struct ResultView {
-  SmallVector<Operation *> chain;
-  StridedView view;
-};
-
 struct Choice {
   GemmLayout layout;
   ResultView result;
@@ -47,59 +35,6 @@ struct Choice {
 };
 
 } // namespace
-
-/// Looks through transposes and reshapes as long as strides can express them.
-static OperandView viewOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
-    OperandView inner = viewOf(transpose.getOperand());
-    return {inner.base, transposedView(inner.view, transpose.getDims())};
-  }
-  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
-    OperandView inner = viewOf(reshape.getOperand());
-    if (auto view = reshapedView(inner.view, type.getShape()))
-      return {inner.base, *view};
-  }
-  return {value, rowMajorView(type.getShape())};
-}
-
-/// The view that the result of `op`, a transpose or reshape with the given
-/// view, gives of its operand.
-static std::optional<StridedView> viewOfOperand(Operation *op,
-                                                const StridedView &view) {
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    StridedView inner(view.size());
-    for (auto [i, dim] : llvm::enumerate(transpose.getDims()))
-      inner[dim] = view[i];
-    return inner;
-  }
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  return reshapedView(view, type.getShape());
-}
-
-/// Views of the result of `dot` through no, one, two, ... of the transposes
-/// and reshapes that follow it.
-static SmallVector<ResultView> resultViews(DotGeneralOp dot) {
-  SmallVector<ResultView> views;
-  SmallVector<Operation *> chain;
-  Value last = dot.getResult();
-  while (true) {
-    auto type = cast<RankedTensorType>(last.getType());
-    std::optional<StridedView> view = rowMajorView(type.getShape());
-    for (Operation *op : llvm::reverse(chain))
-      if (view)
-        view = viewOfOperand(op, *view);
-    if (view)
-      views.push_back({chain, *view});
-    if (!last.hasOneUse())
-      return views;
-    Operation *user = *last.user_begin();
-    if (!isa<TransposeOp, ReshapeOp>(user))
-      return views;
-    chain.push_back(user);
-    last = user->getResult(0);
-  }
-}
 
 /// The loops of a dot_general. Dimensions of the result come in the order
 /// batching, free of lhs, free of rhs.
@@ -127,7 +62,7 @@ static Choice chooseLayout(DotGeneralOp dot, const OperandView &lhs,
   problem.indices = loopIndices(dot);
   problem.bytes = {bytesOf(lhs.base), bytesOf(rhs.base), bytesOf(dot)};
   std::optional<Choice> best;
-  SmallVector<ResultView> results = resultViews(dot);
+  SmallVector<ResultView> results = resultViews(dot.getResult());
   for (ResultView &result : llvm::reverse(results)) {
     problem.views = {lhs.view, rhs.view, result.view};
     Choice choice = {chooseGemmLayout(problem), result};
@@ -143,17 +78,6 @@ static Choice chooseLayout(DotGeneralOp dot, const OperandView &lhs,
       best = std::move(choice);
   }
   return *best;
-}
-
-/// Erases transposes and reshapes from `value` backwards that have no use left.
-static void eraseDeadViews(Value value) {
-  while (value.use_empty()) {
-    Operation *op = value.getDefiningOp();
-    if (!isa_and_present<TransposeOp, ReshapeOp>(op))
-      return;
-    value = op->getOperand(0);
-    op->erase();
-  }
 }
 
 /// Shape of a tensor after the transpose by `order`.
@@ -234,16 +158,7 @@ static int64_t lower(DotGeneralOp dot, bool tf32) {
         TransposeOp::create(builder, dot.getLoc(), result,
                             invertPermutationVector(layout.order[GemmOut]));
 
-  replaced.replaceAllUsesWith(result);
-  for (Operation *op : llvm::reverse(chain))
-    op->erase();
-  // One by one: an operand may be a view of the other, or be the other.
-  while (dot->getNumOperands() != 0) {
-    Value operand = dot->getOperand(0);
-    dot->eraseOperand(0);
-    eraseDeadViews(operand);
-  }
-  dot.erase();
+  replaceWithView(dot, chain, result);
   return llvm::count(layout.copied, true);
 }
 

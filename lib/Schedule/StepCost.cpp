@@ -141,6 +141,10 @@ int64_t countFlops(Operation *op) {
   if (auto outer = dyn_cast<GroupedOuterOp>(op))
     return 2 * outer.getLhs().getType().getNumElements() *
            outer.getType().getDimSize(2);
+  if (auto convolve = dyn_cast<ConvolveOp>(op)) {
+    cost::Gemm gemm = costOf(convolve);
+    return 2 * gemm.batch * gemm.m * gemm.n * gemm.k;
+  }
   if (auto gemm = dyn_cast<GemmOp>(op))
     return 2 * gemm.getBatch() * gemm.getM() * gemm.getN() * gemm.getK();
   if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -254,6 +258,8 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
     return 0;
   if (auto gemm = dyn_cast<GemmOp>(op))
     return model.behindOthers(model.gemm(describe(gemm)));
+  if (auto convolve = dyn_cast<ConvolveOp>(op))
+    return model.behindOthers(model.gemm(costOf(convolve)));
   if (auto dot = dyn_cast<GroupedDotOp>(op))
     return model.behindOthers(model.gemm(costOf(dot)));
   if (auto outer = dyn_cast<GroupedOuterOp>(op))

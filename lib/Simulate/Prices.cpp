@@ -33,6 +33,23 @@ static cost::Gemm toGemm(const plan::Entry &entry, const plan::Gemm &gemm) {
           gemm.rhs_n_stride() != 1};
 }
 
+/// That of its windows.
+static cost::Gemm toGemm(const plan::Entry &entry,
+                         const plan::Convolution &convolution) {
+  cost::Gemm gemm;
+  gemm.batch = convolution.groups();
+  gemm.m = convolution.batch();
+  gemm.n = convolution.made();
+  gemm.k = convolution.taken();
+  gemm.precision = precisionOf(entry, convolution.lhs());
+  for (const plan::ConvolutionWindow *window : *convolution.windows()) {
+    gemm.m *= window->out();
+    gemm.k *= window->rhs();
+    gemm.k = std::max<int64_t>(1, gemm.k / window->lhs_dilation());
+  }
+  return gemm;
+}
+
 template <runtime::AttentionOperation Operation>
 static cost::Attention toAttention(const plan::Entry &entry,
                                    const Operation &attention) {
@@ -175,6 +192,12 @@ InstructionPrice Prices::of(const plan::Entry &entry,
         price.kernel = kernelTime(KernelClass::Gemm,
                                   cost.gemm(toGemm(entry, gemm)), instruction);
         setFlops(precisionOf(entry, gemm));
+      },
+      [&](const plan::Convolution &convolution) {
+        const cost::Gemm gemm = toGemm(entry, convolution);
+        price.kernel =
+            kernelTime(KernelClass::Gemm, cost.gemm(gemm), instruction);
+        setFlops(gemm.precision);
       },
       [&](const runtime::AttentionOperation auto &attention) {
         const cost::Attention sizes = toAttention(entry, attention);

@@ -53,7 +53,10 @@ static std::string text(const flatbuffers::String *string) {
 
 static const char *kindOf(const plan::Instruction &instruction) {
   return runtime::visitOperation(
-      instruction, [](const plan::Gemm &) { return "gemm"; },
+      instruction,
+      [](const runtime::OneOf<plan::Gemm, plan::Convolution> auto &) {
+        return "gemm";
+      },
       [](const runtime::AttentionOperation auto &) { return "attention"; },
       [](const plan::CollectiveStart &) { return "collective"; },
       [](const runtime::OneOf<plan::Launch, plan::Copy, plan::CollectiveWait,
@@ -83,7 +86,8 @@ ordered_json Writer::toJson(const plan::Instruction &instruction) const {
       },
       [](const runtime::AttentionOperation auto &) {},
       [](const runtime::OneOf<plan::Gemm, plan::Copy, plan::CollectiveWait,
-                              plan::Repeat, plan::Sort> auto &) {});
+                              plan::Repeat, plan::Sort, plan::Convolution> auto
+             &) {});
   if (instruction.recomputes())
     json["recomputes"] = true;
   return json;

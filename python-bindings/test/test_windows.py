@@ -57,3 +57,24 @@ def test_a_transposed_convolution_is_the_derivative():
     found, expected = evaluate(lambda: (
         lax.conv_transpose(g, W, (2,), "SAME", transpose_kernel=True), weft.grad(f)(weft.numpy.asarray(X))))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("images", [1, 4])
+def test_threads(images):
+    """Where there are fewer images than threads another implementation computes them; each has the same bits in each run."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(images, 12, 12, 8)).astype(np.float32)
+    w = random.normal(size=(3, 3, 8, 24)).astype(np.float32)
+    compiled = weft.jit(lambda x, w: lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))).lower(x, w).compile()
+    around = np.pad(x.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), (1, 2))
+    expected = np.einsum("nhwiab,abio->nhwo", windows, w)
+    for threads in (1, 2, 3):
+        session = compiled.session(threads=threads)
+        found = []
+        for _ in range(2):
+            results = session.call(compiled.entry.name, [x, w])
+            found.append(results[0])
+        np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(*found)

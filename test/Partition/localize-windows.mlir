@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --weft-localize --weft-verify-form=form=spmd | FileCheck %s
+// RUN: shard-opt %s --weft-localize=keep-cpu-instructions --weft-verify-form=form=spmd | FileCheck %s --check-prefix=KEPT
+// KEPT-LABEL: func.func @same
+// KEPT: weft.exchange
+// KEPT: weft.convolution %{{.*}} low = [0, 1] high = [0, 1]
 
 // What windows cover of the shards of others is exchanged: of each map one
 // segment before the shard, and one behind, for each element of a halo.

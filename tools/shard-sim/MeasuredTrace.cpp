@@ -193,7 +193,7 @@ std::vector<std::vector<Event>> Reader::splitIntoRuns() {
 static bool isKernel(const plan::Instruction &instruction, KernelClass &kind) {
   return runtime::visitOperation(
       instruction,
-      [&](const plan::Gemm &) {
+      [&](const runtime::OneOf<plan::Gemm, plan::Convolution> auto &) {
         kind = KernelClass::Gemm;
         return true;
       },

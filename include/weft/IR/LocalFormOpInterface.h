@@ -33,6 +33,8 @@ struct LocalForm {
   /// Of the results: the types that they are to have.
   llvm::SmallVector<mlir::RankedTensorType> types;
   llvm::SmallVector<ShardingAttr> results;
+  /// Whether ops that plans for CPUs have instructions for stay as they are.
+  bool keepsCpuInstructions = false;
 
   /// The axes that split a dimension, empty if it is whole.
   sharding::AxisList axesOfOperand(unsigned operand, int64_t dim) const {

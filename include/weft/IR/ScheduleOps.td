@@ -219,6 +219,51 @@ def Weft_GemmOp : Weft_Op<"gemm",
   }];
 }
 
+def Weft_ConvolveOp : Weft_Op<"convolve", [Pure, InstructionOpInterface]> {
+  let summary = "Convolution over strides";
+  let description = [{
+    `out[g, b, i.., m]` = sum over places `k..` and features `f` of `lhs[g, b,
+    p.., f] * rhs[g, k.., f, m]`, in which `p` is, along each spatial dimension,
+    `(i * strides + k * rhs_dilation - low) / lhs_dilation`; where this is no
+    place of lhs there is no term.
+
+    `lhs_sizes`, `rhs_sizes` and `out_sizes` are the spatial dimensions, of which
+    there are at most four. An index is translated to an element of the
+    row-major operand by a layout, the strides of [groups, batch, taken,
+    spatial dimensions] of lhs, [groups, taken, made, spatial dimensions] of
+    rhs, and [groups, batch, made, spatial dimensions] of the result. Every
+    element of the result is written once. All have elements of f32. Only
+    schedules for CPUs have it.
+
+    ```mlir
+    %r = weft.convolve %x, %w groups = 1 batch = 4 taken = 3 made = 8
+        [16] by [3] to [8] strides = [2] low = [1]
+        lhs_dilation = [1] rhs_dilation = [1]
+        layouts = [3, 48, 1, 3] x [8, 8, 1, 24] -> [8, 64, 1, 8]
+        : (tensor<4x16x3xf32>, tensor<3x3x8xf32>) -> tensor<4x8x8xf32>
+    ```
+  }];
+  let arguments = (ins
+    Weft_Tensor:$lhs, Weft_Tensor:$rhs,
+    I64Attr:$groups, I64Attr:$batch, I64Attr:$taken, I64Attr:$made,
+    DenseI64ArrayAttr:$lhs_sizes, DenseI64ArrayAttr:$rhs_sizes,
+    DenseI64ArrayAttr:$out_sizes, DenseI64ArrayAttr:$strides,
+    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$lhs_dilation,
+    DenseI64ArrayAttr:$rhs_dilation, DenseI64ArrayAttr:$lhs_layout,
+    DenseI64ArrayAttr:$rhs_layout, DenseI64ArrayAttr:$out_layout);
+  let results = (outs Weft_Tensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `groups` `=` custom<Dim>($groups)
+    `batch` `=` custom<Dim>($batch) `taken` `=` custom<Dim>($taken)
+    `made` `=` custom<Dim>($made) $lhs_sizes `by` $rhs_sizes `to` $out_sizes
+    `strides` `=` $strides `low` `=` $low `lhs_dilation` `=` $lhs_dilation
+    `rhs_dilation` `=` $rhs_dilation
+    `layouts` `=` $lhs_layout `x` $rhs_layout `->` $out_layout attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Weft_CopyOp
     : Weft_Op<"copy", [InstructionOpInterface, SameOperandsAndResultType]> {
   let summary = "Copy a tensor to another buffer";

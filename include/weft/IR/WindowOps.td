@@ -16,17 +16,19 @@
 include "weft/IR/CompositeOps.td"
 
 /// One that is split over devices as it is.
-class Weft_WindowOp<string mnemonic>
+class Weft_WindowOp<string mnemonic, list<string> decomposition = []>
     : Weft_Op<mnemonic, [Pure, Weft_Differentiable,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface,
                                   ["getPropagationRule"]>,
         DeclareOpInterfaceMethods<DecompositionOpInterface,
-                                  ["isPartitioned"]>]> {
+                                  !listconcat(["isPartitioned"],
+                                              decomposition)>]> {
   let results = (outs Weft_FloatTensor:$result);
   let hasVerifier = 1;
 }
 
-def Weft_ConvolutionOp : Weft_WindowOp<"convolution"> {
+def Weft_ConvolutionOp
+    : Weft_WindowOp<"convolution", ["isCpuInstruction"]> {
   let summary = "Multiply a kernel with windows of a tensor";
   let description = [{
     `lhs` is [batch, spatial dimensions, features], the kernel `rhs` is [its
@@ -46,8 +48,9 @@ def Weft_ConvolutionOp : Weft_WindowOp<"convolution"> {
     features of a group], of which the last can be split by itself.
 
     Sums of 16-bit products are formed in f32. The derivatives are two
-    convolutions, and keep the operands alone. It is computed as matmuls with
-    the windows laid out behind each other, so that batch and features may be
+    convolutions, and keep the operands alone. In f32, plans for CPUs have an
+    instruction for most; others are computed as matmuls with the windows laid
+    out behind each other. Batch and features may be
     split as those of a matmul: features of `lhs` leave partial sums. A spatial
     dimension may be split in `lhs` and the result alike, or, if it has fewer
     elements in the result than in the kernel, in `lhs` and the kernel alike,

@@ -251,6 +251,9 @@ def Localize : FormPass<"weft-localize", "Graph"> {
     **Example** `test/Partition/localize.mlir`.
   }];
   let options = [
+    Option<"keepCpuInstructions", "keep-cpu-instructions", "bool",
+           /*default=*/"false",
+           "Leave convolutions that plans for CPUs have an instruction for.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];

@@ -65,6 +65,26 @@ def SplitCollectives : FormPass<"weft-split-collectives", "Spmd"> {
   ];
 }
 
+def LowerConvolutions : FormPass<"weft-lower-convolutions", "Spmd"> {
+  let summary = "Turn convolutions into ones over strides";
+  let description = [{
+    **Needs** an SPMD program for CPUs.
+
+    **Does** replace every `weft.convolution` that `--weft-localize` left by a
+    `weft.convolve`. Transposes and reshapes of the operands, and of the result
+    where it has no other use, are folded into strides, as long as features, or
+    the batch of lhs, stay contiguous.
+
+    **Leaves** no `weft.convolution`.
+
+    **Example** `test/Schedule/lower-convolutions.mlir`.
+  }];
+  let dependentDialects = ["::weft::WeftDialect"];
+  let statistics = [
+    Statistic<"numLowered", "lowered", "Number of convolutions replaced">
+  ];
+}
+
 def LowerGemms : FormPass<"weft-lower-gemms", "Spmd"> {
   let summary = "Turn dot_generals into GEMMs over strides";
   let description = [{

@@ -8,16 +8,12 @@
 #include "cpu/Gemm.h"
 #include "cpu/PackedTile.h"
 #include "cpu/ThreadTeam.h"
+#include "cpu/WindowTile.h"
 
 #include <algorithm>
 
 namespace weft::runtime {
 namespace {
-
-/// Rows and columns of a tile: the result is cut into a grid of them.
-struct TileSize {
-  int64_t rows, columns;
-};
 
 class PackedGemm final : public BoundGemm {
 public:
@@ -55,17 +51,15 @@ static int64_t partOf(int64_t extent, int64_t parts, int64_t unit) {
   return ceilDiv(ceilDiv(extent, parts), unit) * unit;
 }
 
-/// Tiles as large as possible, since both operands are packed once for each
-/// tile, but some for each thread.
-static TileSize chooseTile(const GemmProblem &p, int threads) {
+TileSize chooseTile(int64_t batch, int64_t m, int64_t n, int threads) {
   // Panels of both instruction sets divide these.
   constexpr int64_t rowUnit = 12, columnUnit = 32, smallest = 96;
-  int64_t down = 1, across = ceilDiv(p.n, maxTileColumns);
+  int64_t down = 1, across = ceilDiv(n, maxTileColumns);
   TileSize tile{};
   while (true) {
-    tile = {partOf(p.m, down, rowUnit), partOf(p.n, across, columnUnit)};
+    tile = {partOf(m, down, rowUnit), partOf(n, across, columnUnit)};
     const int64_t tiles =
-        p.batch * ceilDiv(p.m, tile.rows) * ceilDiv(p.n, tile.columns);
+        batch * ceilDiv(m, tile.rows) * ceilDiv(n, tile.columns);
     if (threads == 1 || tiles >= 2 * threads ||
         std::max(tile.rows, tile.columns) < 2 * smallest)
       return tile;
@@ -76,7 +70,7 @@ static TileSize chooseTile(const GemmProblem &p, int threads) {
 PackedGemm::PackedGemm(const GemmProblem &problem, const GemmOperands &operands,
                        TileFunction compute, ThreadTeam &team)
     : problem(problem), operands(operands), compute(compute), team(team),
-      tile(chooseTile(problem, team.size())),
+      tile(chooseTile(problem.batch, problem.m, problem.n, team.size())),
       tileRows(ceilDiv(problem.m, tile.rows)),
       tileColumns(ceilDiv(problem.n, tile.columns)) {}
 
@@ -122,15 +116,29 @@ bindPackedGemm(GemmProblem problem, GemmOperands operands, ThreadTeam &team) {
                                       compute, team);
 }
 
-TileFunction packedTileFunction() {
 #if WEFT_HAS_PACKED_TILES
+/// That of the best instruction set that this processor has, or null.
+template <typename Function>
+static Function supported(Function avx512, Function avx2) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
-    return &avx512::computeTile;
+    return avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &avx2::computeTile;
-#endif
+    return avx2;
   return nullptr;
 }
+
+TileFunction packedTileFunction() {
+  return supported(&avx512::computeTile, &avx2::computeTile);
+}
+
+WindowTileFunction windowTileFunction() {
+  return supported(&avx512::computeWindows, &avx2::computeWindows);
+}
+#else
+TileFunction packedTileFunction() { return nullptr; }
+
+WindowTileFunction windowTileFunction() { return nullptr; }
+#endif
 
 } // namespace weft::runtime

@@ -51,6 +51,15 @@ inline constexpr int64_t maxTileColumns = 1024;
 /// Bytes of working memory that a tile needs, aligned to 64.
 inline constexpr size_t tileScratchpadBytes = size_t(2) << 20;
 
+/// Rows and columns of a tile: the result is cut into a grid of them.
+struct TileSize {
+  int64_t rows, columns;
+};
+
+/// Tiles as large as possible, since both operands are packed once for each
+/// tile, but some for each thread. Of `batch` results of m rows and n columns.
+TileSize chooseTile(int64_t batch, int64_t m, int64_t n, int threads);
+
 using TileFunction = void (*)(const PackedTile &tile, std::byte *scratchpad);
 
 /// The function for this machine; null if its processor has none of the

@@ -5,9 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cpu/PackedTileCode.h"
+#include "cpu/WindowTileCode.h"
 
 void weft::runtime::avx2::computeTile(const PackedTile &tile,
                                       std::byte *scratchpad) {
   PackedCode<8, 6>::compute(tile, scratchpad);
+}
+
+void weft::runtime::avx2::computeWindows(const WindowTile &tile,
+                                         std::byte *scratchpad) {
+  WindowCode<8, 6>::computeWindows(tile, scratchpad);
 }

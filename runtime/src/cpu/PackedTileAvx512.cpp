@@ -6,9 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cpu/PackedTileCode.h"
+#include "cpu/WindowTileCode.h"
 
 void weft::runtime::avx512::computeTile(const PackedTile &tile,
                                         std::byte *scratchpad) {
   PackedCode<16, 12>::compute(tile, scratchpad);
+}
+
+void weft::runtime::avx512::computeWindows(const WindowTile &tile,
+                                           std::byte *scratchpad) {
+  WindowCode<16, 12>::computeWindows(tile, scratchpad);
 }

@@ -130,10 +130,17 @@ template <int lanes, int panelRows> struct PackedCode {
   // Multiplication
   //===--------------------------------------------------------------------===//
 
+  /// Rows of the result that are equally far apart.
+  struct EvenRows {
+    float *first;
+    int64_t stride;
+    float *row(int64_t i) const { return first + i * stride; }
+  };
+
   /// A panel of lhs times a panel of rhs; `rows` of the panel's are there.
-  template <int rows>
+  template <int rows, typename Rows>
   static void multiply(int64_t depth, const float *lhs, const float *rhs,
-                       float *out, int64_t stride, bool accumulate) {
+                       Rows out, bool accumulate) {
     Lanes sums[rows][2] = {};
     for (int64_t k = 0; k < depth; ++k) {
       const Lanes left = load(rhs), right = load(rhs + lanes);
@@ -148,7 +155,7 @@ template <int lanes, int panelRows> struct PackedCode {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      float *row = out + i * stride;
+      float *row = out.row(i);
       if (accumulate) {
         sums[i][0] += load(row);
         sums[i][1] += load(row + lanes);
@@ -158,47 +165,52 @@ template <int lanes, int panelRows> struct PackedCode {
     }
   }
 
-  using Multiply = void (*)(int64_t, const float *, const float *, float *,
-                            int64_t, bool);
-  template <int... rows>
-  static Multiply multiplyOf(int64_t count,
-                             std::integer_sequence<int, rows...>) {
-    static constexpr Multiply table[] = {&multiply<rows + 1>...};
+  template <typename Rows>
+  using Multiply = void (*)(int64_t, const float *, const float *, Rows, bool);
+  template <typename Rows, int... rows>
+  static Multiply<Rows> multiplyOf(int64_t count,
+                                   std::integer_sequence<int, rows...>) {
+    static constexpr Multiply<Rows> table[] = {&multiply<rows + 1, Rows>...};
     return table[count - 1];
   }
 
   /// The same for a panel that sticks out of the result, or a result whose
   /// rows are not contiguous.
+  template <typename Rows>
   static void multiplyEdge(int64_t depth, const float *lhs, const float *rhs,
-                           float *out, TileMatrix strides, int64_t rows,
+                           Rows out, int64_t columnStride, int64_t rows,
                            int64_t columns, bool accumulate) {
     alignas(64) float sums[panelRows * panelColumns];
-    multiply<panelRows>(depth, lhs, rhs, sums, panelColumns, false);
+    multiply<panelRows>(depth, lhs, rhs, EvenRows{sums, panelColumns}, false);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
-        float &element = out[i * strides.row + j * strides.column];
+        float &element = out.row(i)[j * columnStride];
         const float sum = sums[i * panelColumns + j];
         element = accumulate ? sum + element : sum;
       }
   }
 
-  /// A packed block of lhs times the packed strip of rhs.
-  static void multiplyBlock(const PackedTile &tile, int64_t firstRow,
-                            int64_t rows, int64_t depth, const float *lhs,
-                            const float *rhs, bool accumulate) {
-    for (int64_t j = 0; j < tile.columns; j += panelColumns) {
-      const int64_t columns = smaller(panelColumns, tile.columns - j);
+  /// A packed block of lhs times the packed strip of rhs. `rowsAt(i, j)` are
+  /// those of the result from row i of the block and column j on.
+  template <typename RowsAt>
+  static void multiplyBlock(const RowsAt &rowsAt, int64_t columnStride,
+                            int64_t rows, int64_t allColumns, int64_t depth,
+                            const float *lhs, const float *rhs,
+                            bool accumulate) {
+    using Rows = decltype(rowsAt(0, 0));
+    for (int64_t j = 0; j < allColumns; j += panelColumns) {
+      const int64_t columns = smaller(panelColumns, allColumns - j);
       for (int64_t i = 0; i < rows; i += panelRows) {
         const int64_t height = smaller(panelRows, rows - i);
         const float *left = lhs + i * depth, *right = rhs + j * depth;
-        float *out = tile.out + (firstRow + i) * tile.outStrides.row +
-                     j * tile.outStrides.column;
-        if (columns == panelColumns && tile.outStrides.column == 1)
-          multiplyOf(height, std::make_integer_sequence<int, panelRows>())(
-              depth, left, right, out, tile.outStrides.row, accumulate);
+        const Rows out = rowsAt(i, j);
+        if (columns == panelColumns && columnStride == 1)
+          multiplyOf<Rows>(height,
+                           std::make_integer_sequence<int, panelRows>())(
+              depth, left, right, out, accumulate);
         else
-          multiplyEdge(depth, left, right, out, tile.outStrides, height,
-                       columns, accumulate);
+          multiplyEdge(depth, left, right, out, columnStride, height, columns,
+                       accumulate);
       }
     }
   }
@@ -223,8 +235,12 @@ template <int lanes, int panelRows> struct PackedCode {
         const int64_t rows = smaller(step, tile.rows - first);
         pack<panelRows>(tile.lhs + first * a.row + k * a.column, a.row,
                         a.column, rows, depth, lhs);
-        multiplyBlock(tile, first, rows, depth, lhs, rhs,
-                      tile.accumulate || k > 0);
+        const auto rowsAt = [&](int64_t i, int64_t j) {
+          const TileMatrix &c = tile.outStrides;
+          return EvenRows{tile.out + (first + i) * c.row + j * c.column, c.row};
+        };
+        multiplyBlock(rowsAt, tile.outStrides.column, rows, tile.columns, depth,
+                      lhs, rhs, tile.accumulate || k > 0);
       }
     }
   }

@@ -34,6 +34,23 @@ GemmProblem EntryMemory::problem(const plan::Gemm &gemm) const {
   return problem;
 }
 
+ConvolutionProblem
+EntryMemory::problem(const plan::Convolution &convolution) const {
+  const auto &lhs = *convolution.lhs_strides();
+  const auto &rhs = *convolution.rhs_strides();
+  const auto &out = *convolution.out_strides();
+  ConvolutionProblem problem{{convolution.groups(), lhs[0], rhs[0], out[0]},
+                             {convolution.batch(), lhs[1], 0, out[1]},
+                             {convolution.taken(), lhs[2], rhs[1], 0},
+                             {convolution.made(), 0, rhs[2], out[2]},
+                             {}};
+  for (const plan::ConvolutionWindow *w : *convolution.windows())
+    problem.windows.push_back(
+        {w->lhs(), w->rhs(), w->out(), w->stride(), w->low(), w->lhs_dilation(),
+         w->rhs_dilation(), w->lhs_stride(), w->rhs_stride(), w->out_stride()});
+  return problem;
+}
+
 /// Of a verified plan.
 static AttentionElement elementOf(DType dtype) {
   switch (dtype) {

@@ -14,6 +14,7 @@
 #define WEFT_RUNTIME_SRC_EXECUTOR_ENTRYMEMORY_H
 
 #include "cpu/AttentionKernels.h"
+#include "cpu/Convolution.h"
 #include "cpu/Gemm.h"
 #include "plan/Roles.h"
 #include "weft/runtime/DType.h"
@@ -45,6 +46,7 @@ public:
   size_t usedBytes(uint32_t index) const;
 
   GemmProblem problem(const plan::Gemm &gemm) const;
+  ConvolutionProblem problem(const plan::Convolution &convolution) const;
   AttentionArguments arguments(const plan::Attention &attention) const;
   AttentionArguments arguments(const plan::AttentionGrad &grad) const;
 

@@ -8,6 +8,7 @@
 #include "executor/Program.h"
 
 #include "cpu/Attention.h"
+#include "cpu/Convolution.h"
 #include "cpu/Gemm.h"
 #include "cpu/GroupedGemm.h"
 #include "cpu/Sort.h"
@@ -43,6 +44,7 @@ private:
   Status bind(const plan::CollectiveWait &wait);
   Status bind(const plan::Copy &copy);
   Status bind(const plan::Sort &sort);
+  Status bind(const plan::Convolution &convolution);
   Status bind(const plan::Repeat &repeat) {
     program.order.open(repeat.count(), current + 1 + repeat.instructions());
     return {};
@@ -244,6 +246,17 @@ Status Binder::bind(const plan::Sort &sort) {
                memory.address(sort.operand()),
                reinterpret_cast<int32_t *>(memory.address(sort.out())),
                context.team));
+  return {};
+}
+
+Status Binder::bind(const plan::Convolution &convolution) {
+  const auto at = [&](uint32_t index) {
+    return reinterpret_cast<float *>(memory.address(index));
+  };
+  add(bindConvolution(
+      memory.problem(convolution),
+      {at(convolution.lhs()), at(convolution.rhs()), at(convolution.out())},
+      context.team));
   return {};
 }
 

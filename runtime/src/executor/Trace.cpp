@@ -47,7 +47,7 @@ static void addInstruction(Json &args, const plan::Instruction &instruction) {
       },
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
                      plan::Attention, plan::AttentionGrad, plan::Repeat,
-                     plan::Sort> auto &) {});
+                     plan::Sort, plan::Convolution> auto &) {});
 }
 
 static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,

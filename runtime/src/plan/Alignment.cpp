@@ -56,7 +56,7 @@ static bool isAligned(const plan::Instruction &instruction) {
       },
       [](const OneOf<plan::Gemm, plan::CollectiveWait, plan::Copy,
                      plan::Attention, plan::AttentionGrad, plan::Repeat,
-                     plan::Sort> auto &) { return true; });
+                     plan::Sort, plan::Convolution> auto &) { return true; });
 }
 
 static bool isAligned(const plan::Entry &entry) {

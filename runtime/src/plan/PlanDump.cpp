@@ -65,6 +65,7 @@ private:
           sort.operand(), sort.out(), sort.outer(), sort.size(), sort.inner(),
           sort.count(), sort.descending() ? " descending" : "");
   }
+  void operation(const plan::Convolution &convolution);
   void operation(const plan::Copy &copy) {
     print("copy %{} -> %{}", copy.source(), copy.destination());
   }
@@ -216,6 +217,15 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
       print(" holds {} {} from {}", purposeName(content->purpose()),
             quoted(content->source()), content->first());
   print("\n");
+}
+
+void Dumper::operation(const plan::Convolution &convolution) {
+  print("convolution %{} * %{} -> %{} groups {} batch {} features {} to {}",
+        convolution.lhs(), convolution.rhs(), convolution.out(),
+        convolution.groups(), convolution.batch(), convolution.taken(),
+        convolution.made());
+  for (const plan::ConvolutionWindow *window : *convolution.windows())
+    print(" [{} by {} to {}]", window->lhs(), window->rhs(), window->out());
 }
 
 void Dumper::operation(const plan::Gemm &gemm) {

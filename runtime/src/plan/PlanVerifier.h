@@ -121,6 +121,11 @@ Status verifyOperation(const VerifiedHeader &header, const plan::Entry &entry,
 Status verifyGemm(const VerifiedHeader &header, const plan::Entry &entry,
                   const plan::Gemm &gemm, std::vector<Touch> &touches);
 
+/// The part of verifyOperation for convolutions.
+Status verifyConvolution(const VerifiedHeader &header, const plan::Entry &entry,
+                         const plan::Convolution &convolution,
+                         std::vector<Touch> &touches);
+
 /// The part of verifyOperation for attention.
 Status verifyAttention(const plan::Entry &entry,
                        const plan::Attention &attention,

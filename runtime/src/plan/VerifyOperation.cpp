@@ -41,6 +41,9 @@ private:
   Status check(const plan::Repeat &) { return {}; }
   Status check(const plan::Copy &copy);
   Status check(const plan::Sort &sort);
+  Status check(const plan::Convolution &convolution) {
+    return verifyConvolution(header, entry, convolution, touches);
+  }
   Status check(const AttentionOperation auto &attention) {
     return verifyAttention(entry, attention, touches);
   }

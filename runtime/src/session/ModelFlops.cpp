@@ -23,8 +23,8 @@ static double flopsOf(const plan::Entry &entry, uint32_t begin, uint32_t end) {
           flops += repeat.count() * flopsOf(entry, at + 1, last + 1);
           at = last;
         },
-        [&](const OneOf<plan::Gemm, plan::Attention, plan::AttentionGrad> auto
-                &) {
+        [&](const OneOf<plan::Gemm, plan::Attention, plan::AttentionGrad,
+                        plan::Convolution> auto &) {
           if (!instruction.recomputes())
             flops += static_cast<double>(instruction.flops());
         },

@@ -177,6 +177,71 @@ TEST(VerifyOperation, Sort) {
   expect("a sort, which plans for \"cuda\" do not have");
 }
 
+TEST(VerifyOperation, Convolution) {
+  PlanBuilder builder({{"data", 1}});
+  EntryBuilder entry = builder.entry("e");
+  const uint32_t x = entry.input("x", builder.type(DType::F32, {2, 6, 3}));
+  const uint32_t w = entry.input("w", builder.type(DType::F32, {3, 3, 5}));
+  const uint32_t y = entry.output("y", builder.type(DType::F32, {2, 4, 5}));
+  entry.copy(x, y);
+  auto &operation = entry.table().instructions[0]->operation;
+  operation.Set(plan::ConvolutionT());
+  plan::ConvolutionT &convolution = *operation.AsConvolution();
+  const auto reset = [&] {
+    convolution.lhs = x;
+    convolution.rhs = w;
+    convolution.out = y;
+    convolution.groups = 1;
+    convolution.batch = 2;
+    convolution.taken = 3;
+    convolution.made = 5;
+    convolution.lhs_strides = {3, 18, 1};
+    convolution.rhs_strides = {5, 5, 1};
+    convolution.out_strides = {5, 20, 1};
+    convolution.windows = {{6, 3, 4, 1, 0, 1, 1, 3, 15, 5}};
+  };
+  const auto change = [&](int64_t lhs, int64_t stride, int64_t low) {
+    convolution.windows = {{lhs, 3, 4, stride, low, 1, 1, 3, 15, 5}};
+  };
+  const auto expect = [&](std::string_view message) {
+    EXPECT_THAT(verdict(builder), HasSubstr(message));
+    reset();
+  };
+  reset();
+  EXPECT_EQ(verdict(builder), "");
+  convolution.rhs = 9;
+  expect("rhs is buffer 9, but the entry has 3");
+  convolution.windows.resize(5, convolution.windows.front());
+  expect("5 spatial dimensions, a convolution has at most 4");
+  change(6, /*stride=*/0, 0);
+  expect(
+      "a window with stride 0, low 0 and dilations 1 and 1, of which all but "
+      "low must be at least 1");
+  change(6, 1, /*low=*/int64_t(1) << 40);
+  expect("a window with stride 1, low 1099511627776");
+  convolution.lhs_strides.pop_back();
+  expect("lhs has 2 strides, must have 3");
+  convolution.taken = 0;
+  expect("lhs has a dimension of 0 elements with stride 1, must be at least 1 "
+         "and 0");
+  convolution.rhs_strides.back() = -1;
+  expect("rhs has a dimension of 5 elements with stride -1");
+  change(/*lhs=*/7, 1, 0);
+  expect("lhs reaches beyond the 36 elements of buffer 0");
+  convolution.batch = 1;
+  expect("out does not have each of the 40 elements of buffer 2 once");
+  convolution.lhs = y;
+  change(/*lhs=*/4, 1, 0);
+  convolution.lhs_strides[1] = 12;
+  expect("out is buffer 2, which is also an operand");
+  entry.table().inputs[1]->type->dtype = plan::DType::I32;
+  entry.table().buffers[w]->dtype = plan::DType::I32;
+  expect("buffer 1 is i32, must be f32");
+  builder.table.target->kind = "cuda";
+  builder.table.target->processor = "sm_90";
+  expect("a convolution, which plans for \"cuda\" do not have");
+}
+
 TEST(VerifyOperation, Collectives) {
   const auto start = [](SamplePlan &p) -> plan::CollectiveStartT & {
     return *p.instruction(1).operation.AsCollectiveStart();

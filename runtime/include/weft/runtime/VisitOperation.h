@@ -39,9 +39,9 @@ concept AttentionOperation = OneOf<T, plan::Attention, plan::AttentionGrad>;
 
 /// What a rank does by itself, and has done when the next instruction begins.
 template <typename T>
-concept Computation =
-    OneOf<T, plan::Gemm, plan::Launch, plan::Copy, plan::Sort> ||
-    AttentionOperation<T>;
+concept Computation = OneOf<T, plan::Gemm, plan::Launch, plan::Copy, plan::Sort,
+                            plan::Convolution> ||
+                      AttentionOperation<T>;
 
 /// One function of several, for this and for std::visit.
 template <typename... Cases> struct Overloaded : Cases... {
@@ -82,6 +82,8 @@ decltype(auto) visitOperation(const plan::Instruction &instruction,
     return visitor(*instruction.operation_as_Repeat());
   case plan::Operation::Sort:
     return visitor(*instruction.operation_as_Sort());
+  case plan::Operation::Convolution:
+    return visitor(*instruction.operation_as_Convolution());
   case plan::Operation::NONE:
     break;
   }

@@ -40,6 +40,10 @@ private:
   Status bind(const plan::Sort &) {
     return invalidArgument("a sort, which plans for \"cuda\" do not have");
   }
+  Status bind(const plan::Convolution &) {
+    return invalidArgument(
+        "a convolution, which plans for \"cuda\" do not have");
+  }
   Status bind(const plan::Repeat &repeat) {
     program.order.open(repeat.count(), current + 1 + repeat.instructions());
     return {};

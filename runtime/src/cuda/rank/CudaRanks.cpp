@@ -87,7 +87,7 @@ struct LibrariesOfPlan {
             [&](const AttentionOperation auto &) { cudnn = true; },
             [](const OneOf<plan::Launch, plan::CollectiveStart,
                            plan::CollectiveWait, plan::Copy, plan::Repeat,
-                           plan::Sort> auto &) {});
+                           plan::Sort, plan::Convolution> auto &) {});
   }
 };
 

@@ -65,9 +65,8 @@ static double rateOf(const Roofline &peaks, const plan::Entry &entry,
                                                 : peaks.plain;
       },
       [&](const OneOf<plan::Launch, plan::CollectiveStart, plan::CollectiveWait,
-                      plan::Copy, plan::Repeat, plan::Sort> auto &) {
-        return peaks.plain;
-      });
+                      plan::Copy, plan::Repeat, plan::Sort,
+                      plan::Convolution> auto &) { return peaks.plain; });
 }
 
 double Roofline::predict(const plan::Entry &entry,
