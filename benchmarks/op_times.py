@@ -6,14 +6,13 @@
 
 Convolutions and poolings with their gradients, sorts and matmuls of groups of rows, in f32, on one device. The functions are
 JAX's, imported by weft.from_jax, with arguments that stay on the device. Both run in turns in one process; figures are medians
-of milliseconds, and the median of the quotients of neighbouring runs. A process has the threads of --threads cores, and
-Weft as many.
+of milliseconds, and the medians of the quotients of neighbouring runs, by the clock and of processor time of all threads,
+which says more on a busy machine. A process has the threads of --threads cores, and Weft as many.
 """
 
 import argparse
 import os
 import re
-import statistics
 import time
 
 
@@ -121,9 +120,10 @@ def of_jax(f, args):
 
 
 def seconds_of(run):
-    begin = time.perf_counter()
+    """By the clock, and of processor time."""
+    begin, begin_cpu = time.perf_counter(), time.process_time()
     run()
-    return time.perf_counter() - begin
+    return np.array([time.perf_counter() - begin, time.process_time() - begin_cpu])
 
 
 def measure(name, f, args):
@@ -132,18 +132,18 @@ def measure(name, f, args):
     for a, b in zip(our_results(), their_results(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3 * float(np.abs(b).max()), err_msg=name)
     theirs()
-    rounds = min(max(5, int(ARGUMENTS.seconds / (seconds_of(ours) + seconds_of(theirs)))), 1000)
+    rounds = min(max(5, int(ARGUMENTS.seconds / (seconds_of(ours)[0] + seconds_of(theirs)[0]))), 1000)
     times = []
     for i in range(rounds):
         pair = [seconds_of(run) for run in ((ours, theirs) if i % 2 else (theirs, ours))]
         times.append(pair if i % 2 else pair[::-1])
-    mine, other = (statistics.median(column) * 1e3 for column in zip(*times))
-    ratio = statistics.median(a / b for a, b in times)
-    print(f"| {name} | {mine:.3f} | {other:.3f} | {ratio:.2f} |", flush=True)
+    (mine, my_cpu), (other, other_cpu) = np.median(times, 0) * 1e3
+    ratio, cpu_ratio = np.median([a / b for a, b in times], 0)
+    print(f"| {name} | {mine:.3f} | {other:.3f} | {ratio:.2f} | {my_cpu:.3f} | {other_cpu:.3f} | {cpu_ratio:.2f} |", flush=True)
 
 
 def main():
-    print("| op | Weft ms | JAX ms | ratio |\n| --- | --- | --- | --- |")
+    print("| op | Weft ms | JAX ms | ratio | Weft CPU ms | JAX CPU ms | ratio |\n" + "| --- " * 7 + "|")
     for cases in (convolutions, poolings, sorts, grouped_matmuls):
         for name, f, args in cases():
             if re.search(ARGUMENTS.only, name):
