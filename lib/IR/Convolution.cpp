@@ -15,9 +15,7 @@
 //   of width   3 slices [b, 8, 6, i]     -> [b, 8, 6, 3, i]
 //   of height  3 slices [b, 6, 6, 3, i]  -> [b, 6, 6, 3, 3, i]
 //   contracting [3, 4, 5] x [0, 1, 2]    -> [b, 6, 6, o]
-//
-// Plans for CPUs have an instruction for those of f32 that would lay out
-// windows: it takes their elements from where they are.
+// Plans for CPUs have an instruction instead for f32, which lays nothing out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,8 +138,8 @@ struct Places {
   bool isByResult() const { return result < kernel; }
 };
 
-/// What comes first: laying out windows, products with the whole kernel, or,
-/// element by element, products with one place of it.
+/// What comes first: laying out windows, or products, with all of a kernel or
+/// with one place of it.
 enum class Way { Matmul, ProductsFirst, Products };
 
 } // namespace
@@ -484,8 +482,7 @@ SmallVector<Value> ConvolutionOp::decompose(TensorBuilder &b) {
   return {Decomposition(*this, b).run()};
 }
 
-/// Whether each window is an element of lhs, or all of it: the matmul takes lhs
-/// as it is.
+/// Whether each window is an element of lhs, or all of it, which nobody moves.
 static bool isMatmulOfLhs(ConvolutionOp op) {
   Places places = placesOf(op);
   for (size_t i = 0; i < op.getStrides().size(); ++i) {
@@ -498,28 +495,22 @@ static bool isMatmulOfLhs(ConvolutionOp op) {
   return std::min(places.result, places.kernel) == 1;
 }
 
-/// The runtime's tiles have many columns: those of few features are better made
-/// in other ways.
+/// The runtime's tiles have many columns, so few features are better elsewhere.
 static bool hasColumns(ConvolutionOp op) {
   int64_t made = op.getType().getShape().back() / op.getGroups();
-  switch (wayOf(op)) {
-  case Way::Matmul:
-    return !placesOf(op).isByResult() || made >= 8;
-  case Way::ProductsFirst:
+  Way way = wayOf(op);
+  if (way == Way::ProductsFirst)
     return made >= 16;
-  case Way::Products:
-    return false;
-  }
-  llvm_unreachable("a convolution is made in one of these ways");
+  return way == Way::Matmul && (!placesOf(op).isByResult() || made >= 8);
 }
 
 bool ConvolutionOp::isCpuInstruction() {
   constexpr size_t mostDims = 4; // of a plan's convolution
-  auto isFull = [](RankedTensorType type) {
-    return type.getElementType().isF32() && type.getNumElements() != 0;
-  };
-  return getStrides().size() <= mostDims && isFull(getLhs().getType()) &&
-         isFull(getRhs().getType()) && isFull(getType()) && hasColumns(*this) &&
+  for (RankedTensorType type :
+       {getLhs().getType(), getRhs().getType(), getType()})
+    if (!type.getElementType().isF32() || type.getNumElements() == 0)
+      return false;
+  return getStrides().size() <= mostDims && hasColumns(*this) &&
          !isMatmulOfLhs(*this);
 }
 
