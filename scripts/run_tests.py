@@ -76,7 +76,7 @@ def suites(sanitize, property_flags):
                              "test/Import/test_hlo_collectives.py",
                              "test/Import/test_mutations.py"], "import"), {})
     # Pages share nothing.
-    yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), {}
+    yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), package
     # What wants JAX runs in its environment.
     python, jax = [], []
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
