@@ -11,6 +11,7 @@
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/VjpBuilder.h"
+#include "weft/IR/WindowOps.h"
 
 using namespace mlir;
 using namespace weft;
@@ -101,7 +102,7 @@ static bool isNamed(Value value, ArrayAttr names) {
 /// beside what is named.
 static bool isKept(Operation &op, CheckpointOp checkpoint) {
   if (checkpoint.getPolicy() == "dots")
-    return isa<DotGeneralOp, GroupedDotOp>(op);
+    return isa<DotGeneralOp, GroupedDotOp, ConvolutionOp>(op);
   std::optional<ArrayAttr> names = checkpoint.getNames();
   return names && llvm::any_of(op.getResults(), [&](Value result) {
            return isNamed(result, *names);

@@ -9,6 +9,7 @@
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/IR/WindowOps.h"
 
 using namespace mlir;
 using namespace weft;
@@ -20,7 +21,7 @@ bool weft::isOfOneArgument(Value value) {
 }
 
 static bool isHeavy(Operation *op) {
-  return isa<DotGeneralOp, CheckpointOp>(op);
+  return isa<DotGeneralOp, ConvolutionOp, CheckpointOp>(op);
 }
 
 namespace {

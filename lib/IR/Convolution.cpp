@@ -51,6 +51,9 @@ static int64_t dilated(int64_t size, int64_t dilation) {
 // Verifier
 //===----------------------------------------------------------------------===//
 
+/// No product of two overflows.
+static constexpr int64_t mostOfWindow = int64_t(1) << 30;
+
 static LogicalResult verifyWindow(ConvolutionOp op, int64_t rank) {
   std::pair<StringRef, ArrayRef<int64_t>> lists[] = {
       {"strides", op.getStrides()},
@@ -67,6 +70,9 @@ static LogicalResult verifyWindow(ConvolutionOp op, int64_t rank) {
       if (!isPadding && number < 1)
         return op.emitOpError()
                << name << " must be at least 1, got " << number;
+      else if (std::abs(number) >= mostOfWindow)
+        return op.emitOpError() << name << " must be less than " << mostOfWindow
+                                << ", got " << number;
   }
   return success();
 }

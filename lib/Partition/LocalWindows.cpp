@@ -10,7 +10,8 @@
 // dimensions: the halo of the second is one of what the first has brought, with
 // the corners. The transpose sends what it has added to elements of others.
 //
-// What is then left is decomposed: nothing behind knows of windows.
+// What is then left is decomposed, but for convolutions that plans for CPUs
+// have an instruction for.
 //
 //===----------------------------------------------------------------------===//
 

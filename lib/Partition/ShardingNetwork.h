@@ -175,7 +175,7 @@ private:
                                                 const Assignment &assignment);
   std::vector<std::vector<int32_t>> keptOnly(const Assignment &assignment);
   optimize::CostNetwork::Solution
-  improveByAxes(const optimize::ReducedNetwork &network,
+  improveByAxes(const optimize::ReducedNetwork &reduced,
                 optimize::CostNetwork::Solution solution,
                 const optimize::CostNetwork::Options &limits,
                 llvm::ArrayRef<optimize::CostNetwork::Solution> improved);

@@ -82,7 +82,7 @@ static bool isAmong(ArrayRef<optimize::CostNetwork::Solution> solutions,
 /// while the others stay, one axis after the other, as long as this helps, and
 /// leads to no solution that was improved before.
 optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
-    const optimize::ReducedNetwork &network,
+    const optimize::ReducedNetwork &reduced,
     optimize::CostNetwork::Solution solution,
     const optimize::CostNetwork::Options &limits,
     ArrayRef<optimize::CostNetwork::Solution> improved) {
@@ -94,7 +94,7 @@ optimize::CostNetwork::Solution ShardingNetwork::improveByAxes(
     for (size_t axis = 0; axis < numAxes; ++axis) {
       if (settled == numAxes)
         return solution;
-      auto found = network.solveAmong(
+      auto found = reduced.solveAmong(
           solution.assignment,
           differingIn(uint64_t(1) << axis, solution.assignment), limits);
       bool isBetter = found.cost < solution.cost;

@@ -75,3 +75,8 @@ def test_examples_of_vmap():
     compiled = weft.jit(weft.vmap(cumsum), mesh=weft.Mesh((2,), ("x",)),
                         in_shardings=(P(None, "x"),)).lower(x).compile()
     np.testing.assert_allclose(compiled(x), np.cumsum(x, 1), rtol=1e-5, atol=1e-5)
+
+
+def test_an_axis_that_is_not_there_is_told_by_the_name_of_the_function():
+    with pytest.raises(ValueError, match="cumprod: axis -9 is out of bounds for a tensor of rank 2"):
+        weft.jit(lambda x: wnp.cumprod(x, -9)).lower(np.ones((2, 2), np.float32))

@@ -23,6 +23,9 @@ def conv(x=X, w=W, strides=(1,), padding="VALID", **options):
     (lambda: conv(dimension_numbers=("NHC", "HIX", "NHC")), "O and I for the kernel"),
     (lambda: conv(strides=(1, 1)), "window_strides must have a number of at least 1 for each of 1 dimensions"),
     (lambda: conv(rhs_dilation=(0,)), r"rhs_dilation must have a number of at least 1 .* got \(0,\)"),
+    (lambda: conv(x=X.astype(np.int32), w=W.astype(np.int32)), "conv_general_dilated is of floats, got int32; convert"),
+    (lambda: conv(strides=(1.5,)), r"window_strides must be of whole numbers, got \(1.5,\)"),
+    (lambda: conv(padding=[(1.9, 0.5)]), r"padding must be of whole numbers, got \(1.9, 0.5\)"),
     (lambda: conv(padding="CIRCULAR"), "padding must be SAME, SAME_LOWER, VALID or a pair for each dimension, got 'CIRCULAR'"),
     (lambda: conv(padding=[(1, 1), (0, 0)]), "padding must have a pair for each of 1 dimensions"),
     (lambda: conv(padding="SAME", lhs_dilation=(2,)), "with lhs_dilation, padding must be pairs of numbers; conv_transpose"),
@@ -78,3 +81,25 @@ def test_threads(images):
             found.append(results[0])
         np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(*found)
+
+
+def test_stages_are_found_between_convolutions():
+    random = np.random.default_rng(1)
+    kernels = [random.normal(0, 0.3, (3, 4, 4)).astype(np.float32) for _ in range(4)]
+
+    def loss(kernels, x, y):
+        for w in kernels:
+            x = nn.relu(conv(x, w, padding="SAME"))
+        return weft.numpy.mean((x - y) ** 2)
+
+    def step(kernels, x, y):
+        value, gradients = weft.microbatches(weft.value_and_grad(loss), 2)(kernels, x, y)
+        return [w - 0.1 * g for w, g in zip(kernels, gradients)], value
+
+    x, y = random.normal(size=(2, 4, 6, 4)).astype(np.float32)
+    wanted, value = weft.jit(step)(kernels, x, y)
+    found, same = weft.jit(step, mesh=weft.Mesh((2,), ("pipe",)),
+                           pipeline=weft.Pipeline("pipe", stages="auto"))(kernels, x, y)
+    np.testing.assert_allclose(same, value, rtol=1e-6)
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

@@ -71,6 +71,32 @@ func.func private @layer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
+// As those of convolutions.
+
+// CHECK-LABEL: func.func @convolutions(
+// CHECK: %[[S:.*]] = weft.convolution
+// CHECK-NOT: weft.convolution
+// CHECK: %[[LATER:.*]] = weft.barrier %[[S]] after
+// CHECK-NEXT: math.tanh %[[LATER]]
+func.func @convolutions(%x: tensor<1x4x2xf32>, %w: tensor<1x2x2xf32>) -> tensor<1x4x2xf32> {
+  %r:2 = weft.value_and_grad @loss(%x, %w) wrt = [0] : (tensor<1x4x2xf32>, tensor<1x2x2xf32>) -> (tensor<f32>, tensor<1x4x2xf32>)
+  return %r#1 : tensor<1x4x2xf32>
+}
+func.func private @loss(%x: tensor<1x4x2xf32>, %w: tensor<1x2x2xf32>) -> tensor<f32> {
+  %e = weft.checkpoint @layer(%x, %w) policy = "dots" : (tensor<1x4x2xf32>, tensor<1x2x2xf32>) -> tensor<1x4x2xf32>
+  %p = arith.mulf %e, %e : tensor<1x4x2xf32>
+  %l = weft.reduce sum %p dims = [0, 1, 2] : tensor<1x4x2xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+func.func private @layer(%x: tensor<1x4x2xf32>, %w: tensor<1x2x2xf32>) -> tensor<1x4x2xf32> {
+  %s = weft.convolution %x, %w strides = [1] low = [0] high = [0] lhs_dilation = [1] rhs_dilation = [1] groups = 1 : (tensor<1x4x2xf32>, tensor<1x2x2xf32>) -> tensor<1x4x2xf32>
+  %t = math.tanh %s : tensor<1x4x2xf32>
+  %e = math.exp %t : tensor<1x4x2xf32>
+  return %e : tensor<1x4x2xf32>
+}
+
+// -----
+
 // "names" keeps what has one of the names; the derivative of what made it reads it,
 // too.
 

@@ -28,6 +28,14 @@ func.func @f(%x: tensor<2x8x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x8x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
+  // expected-error @below {{'weft.convolution' op low must be less than 1073741824, got 1073741824}}
+  %r = weft.convolution %x, %w strides = [1, 1] low = [1073741824, 0] high = [0, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 1 : (tensor<2x8x8x6xf32>, tensor<3x3x6x4xf32>) -> tensor<2x6x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
   // expected-error @below {{'weft.convolution' op groups must be at least 1, got 0}}
   %r = weft.convolution %x, %w strides = [1, 1] low = [0, 0] high = [0, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 0 : (tensor<2x8x8x6xf32>, tensor<3x3x6x4xf32>) -> tensor<2x6x6x4xf32>
   return

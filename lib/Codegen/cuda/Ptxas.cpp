@@ -76,6 +76,8 @@ static StringMap<KernelUsage> readLog(StringRef log) {
   return usage;
 }
 
+static constexpr StringLiteral ptxasFlags[] = {"-v", "-O3"};
+
 /// Of a cubin and its log: which program made it of what. Another version of
 /// the program has another size or time of change.
 static std::string keyOf(StringRef program, StringRef ptx,
@@ -87,7 +89,7 @@ static std::string keyOf(StringRef program, StringRef ptx,
   raw_string_ostream(text)
       << program << ' ' << status.getSize() << ' '
       << status.getLastModificationTime().time_since_epoch().count() << ' '
-      << processor << '\n'
+      << ptxasFlags[0] << ' ' << ptxasFlags[1] << ' ' << processor << '\n'
       << ptx;
   return toHex(SHA256::hash(arrayRefFromStringRef(text)));
 }
@@ -119,8 +121,8 @@ Expected<Assembled> weft::runPtxas(mlir::Location location, StringRef program,
   if (Error error = input->write(ptx))
     return error;
   std::string arch = ("-arch=" + processor).str();
-  auto log = runTool(
-      {program, "-v", "-O3", arch, "-o", output->path(), input->path()});
+  auto log = runTool({program, ptxasFlags[0], ptxasFlags[1], arch, "-o",
+                      output->path(), input->path()});
   if (!log)
     return createStringError(
         program + " refuses the kernels: " + toString(log.takeError()));

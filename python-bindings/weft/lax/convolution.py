@@ -70,7 +70,10 @@ def conv_general_dilated(
     """The sums of the products of the kernel rhs with the windows of lhs, in any layout of
     conv_dimension_numbers; `precision` changes nothing."""
     function = "conv_general_dilated"
-    x, w = (el.inexact(a) for a in el.promoted(lhs, rhs))
+    x, w = el.promoted(lhs, rhs)
+    if x.element.kind != "f":
+        raise TypeError(f"{user_line()}: {function} is of floats, got {x.element}; convert the operands, as with "
+                        '.astype("float32")')
     layout = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
     # From batch (result's features), features, spatial dimensions to those of the op.
     x = ops.transpose(x, [layout.lhs_spec[0], *layout.lhs_spec[2:], layout.lhs_spec[1]])

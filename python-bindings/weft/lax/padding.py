@@ -2,12 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What padding around windows a word or a list of amounts means, as in jax.lax."""
 
+import operator
 from typing import Any, Sequence
 
 from ..tracing.errors import ShapeError
 from ..tracing.locations import user_line
 
 Amounts = list[tuple[int, int]]
+
+
+def _whole(name: str, numbers: Any, function: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(operator.index, numbers))
+    except TypeError:
+        raise TypeError(f"{user_line()}: {function}: {name} must be of whole numbers, got {numbers!r}") from None
 
 
 def amounts_of(padding: Any, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int],
@@ -24,7 +32,7 @@ def amounts_of(padding: Any, sizes: Sequence[int], windows: Sequence[int], strid
         totals = [max((-(-size // stride) - 1) * stride + window - size, 0)
                   for size, window, stride in zip(sizes, windows, strides)]
         return [(n // 2, n - n // 2) if word == "SAME" else (n - n // 2, n // 2) for n in totals]
-    pairs = [tuple(map(int, pair)) for pair in padding]
+    pairs = [_whole("padding", pair, function) for pair in padding]
     if len(pairs) != len(sizes) or any(len(pair) != 2 for pair in pairs):
         raise ShapeError(f"{user_line()}: {function}: padding must have a pair for each of "
                          f"{len(sizes)} dimensions, got {padding!r}")
@@ -33,7 +41,7 @@ def amounts_of(padding: Any, sizes: Sequence[int], windows: Sequence[int], strid
 
 def numbers_of(name: str, numbers: Any, count: int, function: str) -> tuple[int, ...]:
     """Ones for None; a number of at least 1 for each dimension."""
-    numbers = (1,) * count if numbers is None else tuple(map(int, numbers))
+    numbers = (1,) * count if numbers is None else _whole(name, numbers, function)
     if len(numbers) != count or any(n < 1 for n in numbers):
         raise ShapeError(f"{user_line()}: {function}: {name} must have a number of at least 1 for each "
                          f"of {count} dimensions, got {numbers}")

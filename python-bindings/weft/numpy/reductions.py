@@ -217,34 +217,36 @@ def _running_blocks(combine: Callable, neutral: Any, x: Tracer, dim: int, revers
     return ops.reshape(combine(sh.expand_dims(before, dim + 1), within), x.shape)
 
 
-def _running(combine: Callable, neutral: Any, x: Any, axis: Any, dtype: Any, reverse: bool = False) -> Tracer:
+def _running(name: str, combine: Callable, neutral: Any, x: Any, axis: Any, dtype: Any,
+             reverse: bool = False) -> Tracer:
     """Combines every element with those before it, or those behind it, in a number of
     steps that is the logarithm of the size."""
     x = as_tracer(x)
     if axis is None:
         x, axis = sh.ravel(x), 0
-    dim = sh.axis_of(axis, len(x.shape), "cumsum")
+    dim = sh.axis_of(axis, len(x.shape), name)
     computed, result = _sum_type(x, x.element if dtype is None and x.element.kind == "i" else dtype)
     return ops.convert(_running_blocks(combine, neutral, ops.convert(x, computed), dim, reverse), result)
 
 
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
     """Sums of the elements up to each index."""
-    return _running(el.add, 0, x, axis, dtype)
+    return _running("cumsum", el.add, 0, x, axis, dtype)
 
 
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> Tracer:
     """Products of the elements up to each index."""
-    return _running(el.multiply, 1, x, axis, dtype)
+    return _running("cumprod", el.multiply, 1, x, axis, dtype)
 
 
 def running(kind: str, x: Any, dim: int, reverse: bool) -> Tracer:
     """`kind` is add, multiply, max or min; from the last element on if `reverse`."""
     x = as_tracer(x)
     least, most = _limits(x.element)
-    combine, neutral = {"add": (el.add, 0), "multiply": (el.multiply, 1), "max": (el.maximum, least),
-                        "min": (el.minimum, most)}[kind]
-    return _running(combine, neutral, x, dim, x.element, reverse)
+    name, combine, neutral = {
+        "add": ("cumsum", el.add, 0), "multiply": ("cumprod", el.multiply, 1), "max": ("cummax", el.maximum, least),
+        "min": ("cummin", el.minimum, most)}[kind]
+    return _running(name, combine, neutral, x, dim, x.element, reverse)
 
 
 def _argument(extreme: Callable, x: Any, axis: Any, keepdims: bool) -> Tracer:

@@ -8,7 +8,8 @@
 // Images are shared among the threads of the rank, each of which calls oneDNN
 // with one thread: its own would wait for each other, awake, on the cores that
 // other steps of the rank then need. How many images a call has depends on the
-// problem alone, and so do the bits of the result.
+// problem alone, and so do the bits of what it makes; whether there are calls
+// for all threads decides whether it is used.
 //
 // Written against oneDNN 2 (operation descriptors) and 3 (without), as
 // OneDnnGemm.cpp is; nothing is thrown out of this file.
@@ -220,7 +221,13 @@ static std::unique_ptr<BoundOperation>
 create(const ConvolutionProblem &problem, const ConvolutionOperands &operands,
        ThreadTeam &team) {
   const int64_t images = imagesOfCall(problem);
-  if (!isForward(problem) || problem.batch.size / images < team.size())
+  if (!isForward(problem))
+    return nullptr;
+  // Threads without a call would wait for the others. A group with few features
+  // leaves most of a tile's columns empty, which takes longer than to wait.
+  constexpr int64_t fewFeatures = 8;
+  if (problem.batch.size / images < team.size() &&
+      (problem.groups.size == 1 || problem.made.size >= fewFeatures))
     return nullptr;
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::primitive_attr attributes;

@@ -50,7 +50,7 @@ static bool isSmall(int64_t number) {
 
 static Status verifyExtents(const Operand &operand, std::string_view what,
                             const Extents &extents) {
-  int64_t last = 0;
+  int64_t last = 0, count = 1;
   for (const Extent &extent : extents) {
     int64_t span;
     if (extent.size < 1 || extent.stride < 0)
@@ -58,6 +58,11 @@ static Status verifyExtents(const Operand &operand, std::string_view what,
           "{} has a dimension of {} elements with stride {}, must be at least "
           "1 and 0",
           what, extent.size, extent.stride));
+    if (__builtin_mul_overflow(count, extent.size, &count) ||
+        count > operand.elements)
+      return invalidArgument(
+          fmt::format("{} has more elements than buffer {}, which has {}", what,
+                      operand.index, operand.elements));
     if (__builtin_mul_overflow(extent.size - 1, extent.stride, &span) ||
         __builtin_add_overflow(last, span, &last) || last >= operand.elements)
       return invalidArgument(
@@ -98,9 +103,12 @@ static Status verifyWindows(const plan::Convolution &convolution) {
                             isSmall);
     if (!isValid)
       return invalidArgument(fmt::format(
-          "a window with stride {}, low {} and dilations {} and {}, of which "
-          "all but low must be at least 1",
-          w->stride(), w->low(), w->lhs_dilation(), w->rhs_dilation()));
+          "a window with stride {}, low {}, dilations {} and {}, and {} places "
+          "of {}, of which the stride and the dilations must be at least 1, "
+          "and "
+          "none beyond 2^30",
+          w->stride(), w->low(), w->lhs_dilation(), w->rhs_dilation(), w->rhs(),
+          w->out()));
   }
   return {};
 }

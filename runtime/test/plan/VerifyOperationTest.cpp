@@ -215,8 +215,9 @@ TEST(VerifyOperation, Convolution) {
   expect("5 spatial dimensions, a convolution has at most 4");
   change(6, /*stride=*/0, 0);
   expect(
-      "a window with stride 0, low 0 and dilations 1 and 1, of which all but "
-      "low must be at least 1");
+      "a window with stride 0, low 0, dilations 1 and 1, and 3 places of 4, of "
+      "which the stride and the dilations must be at least 1, and none beyond "
+      "2^30");
   change(6, 1, /*low=*/int64_t(1) << 40);
   expect("a window with stride 1, low 1099511627776");
   convolution.lhs_strides.pop_back();
@@ -226,7 +227,10 @@ TEST(VerifyOperation, Convolution) {
          "and 0");
   convolution.rhs_strides.back() = -1;
   expect("rhs has a dimension of 5 elements with stride -1");
-  change(/*lhs=*/7, 1, 0);
+  convolution.taken = int64_t(1) << 62;
+  convolution.lhs_strides[2] = convolution.rhs_strides[1] = 0;
+  expect("lhs has more elements than buffer 0, which has 36");
+  convolution.lhs_strides[1] = 19;
   expect("lhs reaches beyond the 36 elements of buffer 0");
   convolution.batch = 1;
   expect("out does not have each of the 40 elements of buffer 2 once");
