@@ -13,12 +13,20 @@ which says more on a busy machine. A process has the threads of --threads cores,
 import argparse
 import os
 import re
+import sys
 import time
+
+
+def expression(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="a regular expression that names of cases contain")
+    parser.add_argument("--only", default="", type=expression, help="a regular expression that names of cases contain")
     parser.add_argument("--threads", type=int, default=2, help="cores and threads of each side")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a case is timed, about")
     return parser.parse_args()
@@ -143,11 +151,15 @@ def measure(name, f, args):
 
 
 def main():
+    found = False
     print("| op | Weft ms | JAX ms | ratio | Weft CPU ms | JAX CPU ms | ratio |\n" + "| --- " * 7 + "|")
     for cases in (convolutions, poolings, sorts, grouped_matmuls):
         for name, f, args in cases():
-            if re.search(ARGUMENTS.only, name):
+            if ARGUMENTS.only.search(name):
                 measure(name, f, args)
+                found = True
+    if not found:
+        sys.exit(f"op_times.py: --only: no case has a name that {ARGUMENTS.only.pattern!r} matches; without it, all are timed")
 
 
 if __name__ == "__main__":

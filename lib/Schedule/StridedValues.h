@@ -42,8 +42,9 @@ llvm::SmallVector<ResultView> resultViews(mlir::Value result);
 /// Erases transposes and reshapes from `value` backwards that have no use left.
 void eraseDeadViews(mlir::Value value);
 
-/// Puts `result`, whose memory is that of the last of the chain, in its place;
-/// erases `op`, and what nobody looks through then.
+/// Replaces the last of `chain`, or `op` if there is none, by `result`, which
+/// has the same elements in memory. Erases `op`, the chain, and views of
+/// operands that have no use left.
 void replaceWithView(mlir::Operation *op,
                      llvm::ArrayRef<mlir::Operation *> chain,
                      mlir::Value result);
