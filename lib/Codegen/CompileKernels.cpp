@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "weft/Codegen/CompileKernels.h"
+#include "CompilerIdentity.h"
 #include "EmitKernel.h"
 #include "InPlaceResults.h"
 #include "LinkObject.h"

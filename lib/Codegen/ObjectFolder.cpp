@@ -10,20 +10,20 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
-#include "llvm/Support/Caching.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SHA256.h"
-
-#include <dlfcn.h>
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace weft {
 
 static constexpr uint64_t mostBytes = uint64_t(1) << 30;
+/// Of the files that llvm::pruneCache looks at.
+static constexpr StringLiteral prefix = "llvmcache-";
 /// Of the hash behind an object in its file.
 static constexpr size_t hashBytes = 32;
 
@@ -38,10 +38,14 @@ std::optional<ObjectFolder> ObjectFolder::ofEnvironment() {
   return ObjectFolder(std::move(*path));
 }
 
-std::optional<std::string> ObjectFolder::find(StringRef key) const {
+std::string ObjectFolder::fileOf(StringRef key) const {
   SmallString<128> file(path);
-  // The name that localCache gives it.
-  sys::path::append(file, "llvmcache-" + key);
+  sys::path::append(file, prefix + key);
+  return file.str().str();
+}
+
+std::optional<std::string> ObjectFolder::find(StringRef key) const {
+  std::string file = fileOf(key);
   auto buffer = MemoryBuffer::getFile(file, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer)
@@ -54,22 +58,27 @@ std::optional<std::string> ObjectFolder::find(StringRef key) const {
   return std::nullopt;
 }
 
+/// Not by llvm::localCache, which remembers each file for the case of a signal
+/// in a list that it searches.
 Error ObjectFolder::add(StringRef key, StringRef object) const {
-  auto cache = localCache("kernels", "kernel", path);
-  if (!cache)
-    return cache.takeError();
-  auto open = (*cache)(0, key, "");
-  if (!open)
-    return open.takeError();
-  // Another process was as quick.
-  if (!*open)
-    return Error::success();
-  auto stream = (*open)(0, "");
-  if (!stream)
-    return stream.takeError();
-  *(*stream)->OS << object << hashOf(object);
-  if (Error error = (*stream)->commit())
-    return error;
+  if (std::error_code error = sys::fs::create_directories(path))
+    return createFileError(path, error);
+  int descriptor;
+  SmallString<128> temporary;
+  if (std::error_code error = sys::fs::createUniqueFile(
+          path + "/" + prefix + "%%%%%%%%.part", descriptor, temporary))
+    return createFileError(path, error);
+  raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream << object << hashOf(object);
+  stream.close();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  if (!error)
+    error = sys::fs::rename(temporary, fileOf(key));
+  if (error) {
+    sys::fs::remove(temporary);
+    return createFileError(temporary, error);
+  }
   CachePruningPolicy policy;
   policy.MaxSizeBytes = mostBytes;
   pruneCache(path, policy);
@@ -86,20 +95,6 @@ bool ObjectFolder::addOrWarn(StringRef key, StringRef object,
       << StringRef(toString(std::move(error))).rtrim()
       << "; WEFT_KERNEL_CACHE must name a folder that can be written";
   return false;
-}
-
-std::string compilerIdentity() {
-  static const std::string identity = [] {
-    Dl_info file;
-    sys::fs::file_status status;
-    if (!dladdr(reinterpret_cast<void *>(&compilerIdentity), &file) ||
-        sys::fs::status(file.dli_fname, status))
-      return std::string("unknown");
-    return std::to_string(status.getSize()) + " " +
-           std::to_string(
-               status.getLastModificationTime().time_since_epoch().count());
-  }();
-  return identity;
 }
 
 } // namespace weft

@@ -36,14 +36,11 @@ public:
                  mlir::Location location) const;
 
 private:
+  std::string fileOf(llvm::StringRef key) const;
   llvm::Error add(llvm::StringRef key, llvm::StringRef object) const;
 
   std::string path;
 };
-
-/// Stands for the compiler that is running: size and time of change of the file
-/// that holds it. The objects that it makes may differ from those of another.
-std::string compilerIdentity();
 
 } // namespace weft
 

@@ -17,19 +17,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dims.h"
 #include "weft/IR/VjpBuilder.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace weft;
 
 namespace {
-
-using Dims = SmallVector<int64_t>;
 
 /// The dimensions of one operand by their part in the product, and those of the
 /// result that are its free ones.
@@ -47,24 +45,20 @@ struct Factor {
 
 } // namespace
 
-static Dims range(int64_t begin, int64_t size) {
-  return llvm::to_vector(llvm::seq(begin, begin + size));
-}
-
 static std::pair<Side, Side> sidesOf(DotGeneralOp op) {
   Dims lhsFree = op.getLhsFree(), rhsFree = op.getRhsFree();
   int64_t batch = op.getLhsBatching().size();
   Side lhs{op.getLhs(), Dims(op.getLhsBatching()), Dims(op.getLhsContracting()),
-           lhsFree, range(batch, lhsFree.size())};
+           lhsFree, dimRange(batch, lhsFree.size())};
   Side rhs{op.getRhs(), Dims(op.getRhsBatching()), Dims(op.getRhsContracting()),
-           rhsFree, range(batch + lhsFree.size(), rhsFree.size())};
+           rhsFree, dimRange(batch + lhsFree.size(), rhsFree.size())};
   return {lhs, rhs};
 }
 
 /// The dimensions of `wanted` that pair with the contracted ones of `other`, in
 /// the order in which these lie in `other`.
 static Dims pairedDims(const Side &wanted, const Side &other) {
-  Dims order = range(0, other.contracting.size());
+  Dims order = dimRange(0, other.contracting.size());
   llvm::sort(order, [&](int64_t a, int64_t b) {
     return other.contracting[a] < other.contracting[b];
   });
@@ -85,7 +79,7 @@ static Value cotangentOf(DotGeneralOp op, const Side &wanted, const Side &other,
   auto type = cast<RankedTensorType>(wanted.value.getType());
   int64_t batch = wanted.batching.size();
   Factor g{narrowed(b.getCotangent(), type.getElementType(), b),
-           range(0, batch), other.freeInResult};
+           dimRange(0, batch), other.freeInResult};
   Factor rest{other.value, other.batching, other.free};
 
   // What the dimensions of the two possible products are in the operand.
@@ -95,7 +89,7 @@ static Value cotangentOf(DotGeneralOp op, const Side &wanted, const Side &other,
   llvm::append_range(gFirst, paired);
   llvm::append_range(restFirst, paired);
   llvm::append_range(restFirst, wanted.free);
-  Dims inOrder = range(0, type.getRank());
+  Dims inOrder = dimRange(0, type.getRank());
   bool takesGFirst = gFirst == inOrder || (restFirst != inOrder && isLhs);
   const Dims &dims = takesGFirst ? gFirst : restFirst;
   const Factor &lhs = takesGFirst ? g : rest, &rhs = takesGFirst ? rest : g;

@@ -8,7 +8,7 @@
 #ifndef WEFT_LIB_PLAN_KERNELWRITER_H
 #define WEFT_LIB_PLAN_KERNELWRITER_H
 
-#include "EntryWriter.h"
+#include "PlanTables.h"
 
 #include "weft/Codegen/Target.h"
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_LIB_PLAN_TIMELINEWRITER_H
 #define WEFT_LIB_PLAN_TIMELINEWRITER_H
 
-#include "EntryWriter.h"
+#include "PlanTables.h"
 
 #include "llvm/ADT/StringMap.h"
 
