@@ -9,8 +9,7 @@ import gzip
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import cache, partial
 
 import pytest
 from conftest import EXAMPLE, ROOT, binaries
@@ -131,15 +130,15 @@ PROGRAMS |= {
     "weft.models.gpt": published,
     "jax mlp in stages": jax_stages,
 }
-# What the model needs and its forms do not.
-FLAGS = {
-    "gpt in stages by fsdp+tp": ["--pipeline=axis=pipe"],
-    "gpt in stages that are found": ["--pipeline=axis=pipe schedule=auto"],
-    "gpt in stages under a limit": ["--pipeline=axis=pipe", "--memory-limit=1GiB"],
-    "untied gpt in stages": ["--pipeline=axis=pipe schedule=zb-h1"],
-    "t5 in stages by zero1": ["--pipeline=axis=pipe schedule=zb-v"],
-    "weft.models.gpt": ["--pipeline=axis=pipeline"],
-    "jax mlp in stages": ["--pipeline=axis=pipe stages=auto microbatches=4"],
+# Of the compilation of the model, not of its forms.
+OPTIONS = {
+    "gpt in stages by fsdp+tp": {"pipeline": "axis=pipe"},
+    "gpt in stages that are found": {"pipeline": "axis=pipe schedule=auto"},
+    "gpt in stages under a limit": {"pipeline": "axis=pipe", "memory_limit": "1GiB"},
+    "untied gpt in stages": {"pipeline": "axis=pipe schedule=zb-h1"},
+    "t5 in stages by zero1": {"pipeline": "axis=pipe schedule=zb-v"},
+    "weft.models.gpt": {"pipeline": "axis=pipeline"},
+    "jax mlp in stages": {"pipeline": "axis=pipe stages=auto microbatches=4"},
 }
 
 # ===----------------------------------------------------------------------===
@@ -147,91 +146,86 @@ FLAGS = {
 # ===----------------------------------------------------------------------===
 
 
-def tool(name, *arguments):
-    run = subprocess.run([binaries() / name, *map(str, arguments)], text=True, capture_output=True,
-                         stdin=subprocess.DEVNULL, timeout=300)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+class Program:
+    """A text in any form, and what the compiler makes of it."""
+
+    def __init__(self, text, **options):
+        self.source = weft.lowered.Source(text, "program.mlir")
+        self.options = options
+
+    @cache
+    def emit(self, form, locations=False):
+        return self.source.lower(form, locations=locations, **self.options)
+
+    def plan(self):
+        return self.source.compile(**{"target": "none"} | self.options)
+
+    def schedule(self, names=True):
+        """Instructions, offsets and kernels: not the lines that causes name."""
+        text = re.sub(r'cause = "[^"]*"', "", self.emit("schedule"))
+        return text if names else re.sub(r'(weft\.name|gradient_of|values) = (\[("[^"]*"(, )?)*\]|"[^"]*")', "", text)
+
+    def forms(self, locations=False):
+        """The program in each form, which is made of the text of the form before."""
+        forms, program = {}, self
+        for form in FORMS:
+            text = program.emit(form, locations)
+            # The pipeline is of the model, not of its forms.
+            program = Program(text, **{key: value for key, value in self.options.items() if key == "target"})
+            forms[form] = program
+        return forms
 
 
-def flags_of(path):
-    """Of a model, not of its forms."""
-    flags = path.with_name("flags")
-    return flags.read_text().splitlines() if flags.exists() else []
-
-
-def plan_of(path, target):
-    """The bytes of the plan of a program."""
-    plan = path.with_suffix(".plan")
-    tool("shard-compile", path, *flags_of(path), f"--target={target}", "-o", plan)
-    return plan.read_bytes()
-
-
-# Of a program and its forms.
-@lru_cache(2 * len(FORMS))
-def emit(path, form, *flags):
-    return tool("shard-compile", path, *flags_of(path), f"--emit={form}", *flags)
-
-
-def schedule_of(path, names=True):
-    """The instructions, offsets and kernels of a program: not the lines that causes name."""
-    text = re.sub(r'cause = "[^"]*"', "", emit(path, "schedule"))
-    return text if names else re.sub(r'(weft\.name|gradient_of|values) = (\[("[^"]*"(, )?)*\]|"[^"]*")', "", text)
-
-
-def forms_of(path, *flags):
-    """A program in each form, which is made of the text of the form before: files of the same name."""
-    files = {}
-    for form in FORMS:
-        folder = path.parent / f"{form} {len(flags)}"
-        folder.mkdir()
-        (folder / path.name).write_text(emit(path, form, *flags))
-        files[form] = path = folder / path.name
-    return files
-
-
-def differing(made_of, path, forms):
+def differing(made_of, program, forms):
     """The form from which on another thing is made than of the program. All have been printed and
     read on the way to the last one: the others are asked only if that differs."""
-    expected = made_of(path)
+    expected = made_of(program)
     if made_of(forms[FORMS[-1]]) == expected:
         return []
     return [next(form for form in FORMS if made_of(forms[form]) != expected)]
 
 
-def check_plans(path, target="none"):
+def check_plans(program):
     """With locations."""
-    forms = forms_of(path, f"--target={target}", "--mlir-print-debuginfo")
     return [f"the plan of the {form} differs"
-            for form in differing(lambda text: plan_of(text, target), path, forms)]
+            for form in differing(Program.plan, program, program.forms(locations=True))]
 
 
-def check_schedules(path):
+def check_schedules(program):
     """Without, from the beginning or from any form on."""
     problems = [f"the schedule of the {form} differs"
-                for form in differing(schedule_of, path, forms_of(path))]
-    stripped = path.with_name("stripped.mlir")
-    tool("shard-opt", "--allow-unregistered-dialect", "--strip-debuginfo", path, "-o", stripped)
+                for form in differing(Program.schedule, program, program.forms())]
+    stripped = Program(tool("shard-opt", "--allow-unregistered-dialect", "--strip-debuginfo", "-", text=program.source.text),
+                       **program.options)
     # JAX gives arguments their names in locations.
-    is_named = "stablehlo" not in path.read_text()
-    if schedule_of(stripped, is_named) != schedule_of(path, is_named):
+    is_named = "stablehlo" not in program.source.text
+    if stripped.schedule(is_named) != program.schedule(is_named):
         problems.append("the schedule without locations differs")
     return problems
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_forms_are_texts(name, tmp_path):
-    path = tmp_path / "program.mlir"
-    path.write_text(PROGRAMS[name]())
-    if name in FLAGS:
-        path.with_name("flags").write_text("\n".join(FLAGS[name]))
-    with ThreadPoolExecutor(2) as pool:
-        plans, schedules = pool.map(lambda check: check(path), (check_plans, check_schedules))
-    assert plans + schedules == []
+def test_forms_are_texts(name):
+    program = Program(PROGRAMS[name](), **OPTIONS.get(name, {}))
+    assert check_plans(program) + check_schedules(program) == []
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_90"])
-def test_machine_code_of_forms(target, tmp_path):
-    path = tmp_path / "program.mlir"
-    path.write_text((EXAMPLE / "mlp_lm.mlir").read_text())
-    assert check_plans(path, target) == []
+def test_machine_code_of_forms(target):
+    assert check_plans(Program((EXAMPLE / "mlp_lm.mlir").read_text(), target=target)) == []
+
+
+def tool(name, *arguments, text=None):
+    run = subprocess.run([binaries() / name, *map(str, arguments)], text=True, capture_output=True, input=text, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_tool_prints_and_reads_forms(form, tmp_path):
+    model = EXAMPLE / "mlp_lm.mlir"
+    printed = tmp_path / "program.mlir"
+    printed.write_text(tool("shard-compile", model, f"--emit={form}", "--mlir-print-debuginfo", "--target=none"))
+    for path in (model, printed):
+        tool("shard-compile", path, "--target=none", "-o", tmp_path / f"{path.stem}.plan")
+    assert (tmp_path / "program.plan").read_bytes() == (tmp_path / f"{model.stem}.plan").read_bytes()
