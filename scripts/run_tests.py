@@ -35,13 +35,15 @@ CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
 # suite, one process would work on a file while the others have nothing to do.
 LONG = {f"test_{name}" for name in (
     # test/EndToEnd
-    "cuda_kernels", "determinism", "emulated_gpu", "forms_are_texts", "gpu_programs", "optimum",
-    "training",
+    "cuda_kernels", "determinism", "emulated_gpu", "faults", "forms_are_texts", "gpu_programs", "mpi",
+    "optimum", "resume", "sums", "training",
     # python-bindings/test
-    "cuda_plans", "models", "moves", "parallelism", "pipelines", "random_pipelines", "report_page",
+    "auto", "collective_pieces", "cuda_plans", "deferred_collectives", "distributed", "models",
+    "moe_training", "moves", "parallelism", "pipelines", "random_pipelines", "report_page", "verify",
     "elementwise_against_jax", "gradients_against_jax", "jax_training", "models_against_jax",
     "numpy_against_jax", "pipelines_from_jax", "random_functions_against_jax",
-    "reductions_against_jax", "whole_batches_from_jax",
+    "random_programs_from_jax", "reductions_against_jax", "spatial_splits_against_jax", "stages_from_jax",
+    "third_party_steps_from_jax", "whole_batches_from_jax",
     # test/Examples and test/Import
     "gpt_parallelism", "numbers")}
 
@@ -58,7 +60,8 @@ def suites(sanitize, property_flags):
         files = [file for path in map(ROOT.joinpath, paths)
                  for file in ([path] if path.is_file() else sorted(path.glob("test_*.py")))]
         files.sort(key=lambda file: file.stem not in LONG)
-        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--dist", dist,
+        # One more than cores: some tests wait for other processes.
+        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count() + 1), "--dist", dist,
                 "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
 
     # The package as the build made it.

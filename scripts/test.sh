@@ -9,7 +9,7 @@
 #   scripts/test.sh --sanitize           also the runtime's tests under ASan
 #                                        and TSan
 #   scripts/test.sh --property-cases N   also N random programs of the sharding
-#                                        property test, beyond the 500 of a run
+#                                        property test, beyond the 300 of a run
 #   scripts/test.sh --property-seed N    the seed of the first of them
 
 set -euo pipefail

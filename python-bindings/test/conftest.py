@@ -20,12 +20,35 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --x
 def pytest_addoption(parser):
     parser.addoption("--functions", type=int, default=40, help="random functions to differentiate")
     parser.addoption("--all-misannotations", action="store_true", help="30 instead of 10 of test_suggestions.py")
-    parser.addoption("--whole-grid", action="store_true", help="all cases of test_pipeline_grid.py")
+    parser.addoption("--whole-grid", action="store_true", help="all cases, where a sample of a grid runs otherwise")
     parser.addoption("--jax-programs", type=int, default=12, help="random JAX programs")
     parser.addoption("--first-jax-program", type=int, default=0, help="seed of the first one")
     parser.addoption("--verified-models", action="store_true", help="all models on all meshes of test_verify.py")
     parser.addoption("--faults-seed", type=int, default=0, help="seed of the faults of test_verify.py")
     parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "sampled(n): every n-th case, on diagonals of the grid of parameters; --whole-grid runs all")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--whole-grid"):
+        return
+
+    def position(item, names, values):
+        names = names.split(", ")
+        value = item.callspec.params[names[0]] if len(names) == 1 else tuple(map(item.callspec.params.get, names))
+        return list(values).index(value)
+
+    def is_left_out(item):
+        sampled = item.get_closest_marker("sampled")
+        return sampled is not None and sum(
+            position(item, *mark.args) for mark in item.iter_markers("parametrize")) % sampled.args[0] != 0
+
+    left_out = [item for item in items if is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(params=launchers.COMMANDS)

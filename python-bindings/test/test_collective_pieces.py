@@ -75,6 +75,7 @@ def calls(compiled):
     return sum(record.count for record in compiled.collectives())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pieces", [2, 4])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", SIZES)

@@ -60,6 +60,7 @@ def deferred(text):
     return [entry.split('"')[0] for entry in text.split('entry "')[1:] if "deferred from" in entry]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["gpt", "untied gpt"])
 @pytest.mark.parametrize("schedule", [*MERGED, *SPLIT])
@@ -98,6 +99,7 @@ def test_gathers_of_passes(recomputation):
     assert {name for name, count in gathers.items() if count} == {"0B" if recomputation == "full" else "0P0"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(not (EMULATOR / "libcublasLt.so.13").exists(),
                     reason="no emulated device was built; it needs the CUDA toolkit")
 @pytest.mark.filterwarnings("ignore:.*the driver compiled the plan's PTX", "ignore:.*not by cuDNN")

@@ -180,6 +180,7 @@ def documented():
             for name, cells in rows}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("function", UNARY + BINARY, ids=lambda f: f.name)
 def test_errors_are_as_documented(function, kind):

@@ -49,6 +49,7 @@ def assert_same(found, wanted):
     assert not far
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, way", [
     *((name, way) for name in ("mixtral", "switch") for way in WAYS),
     *(("shared", way) for way in ("ep4", "dp", "dp+ep2+tp")),

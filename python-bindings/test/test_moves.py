@@ -153,6 +153,7 @@ MOVES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [48, 45])
 @pytest.mark.parametrize("ways", [2, 4, 8])
 @pytest.mark.parametrize("move", list(MOVES))

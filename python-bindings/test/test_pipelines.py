@@ -68,6 +68,7 @@ def test_every_schedule_is_here():
     assert set(SCHEDULES) == set(weft.pipeline.schedule_names())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedules(name, schedule):
@@ -81,6 +82,7 @@ def test_one_device_without_boundaries(name):
     np.testing.assert_allclose(found[0], wanted[0], rtol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", ["dp", "fsdp", "tp", "fsdp+tp", "tp+sp+vocab", "zero1", "zero2"])
 @pytest.mark.parametrize("name, schedule, cuts", [
     ("short gpt", "1f1b", (0,)), ("llama", "zb-v", CUTS), ("short t5", "zb-h1", (0,))])

@@ -3,7 +3,9 @@
 """Random training steps as pipelines: random cuts, schedules, tables, meshes and shardings change
 no bit of what the plan without a pipeline computes.
 
-    pytest python-bindings/test/test_random_pipelines.py --functions 1400 --first-function 1000
+Half as many as random functions, of which one takes half the time:
+
+    pytest python-bindings/test/test_random_pipelines.py --functions 2800 --first-function 1000
 """
 
 import dataclasses
@@ -154,7 +156,7 @@ def check(seed):
 
 
 def test_random_pipelines(pytestconfig):
-    first, count = pytestconfig.getoption("--first-function"), pytestconfig.getoption("--functions")
+    first, count = pytestconfig.getoption("--first-function"), pytestconfig.getoption("--functions") // 2
     for seed in range(first, first + count):
         check(seed)
 

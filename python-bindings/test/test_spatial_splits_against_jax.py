@@ -140,6 +140,7 @@ def spatial(name, shape, mesh):
     return images(shape, first, second, name == "features first")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", ["weft", "jax"])
 @pytest.mark.parametrize("mesh", list(MESHES))
 @pytest.mark.parametrize("part", [0, 1, 2])
@@ -151,6 +152,7 @@ def test_convolutions(part, mesh, source):
     check({name: partial(convolution, name=name) for name in names}, values, MESHES[mesh][0], specs, source)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", ["weft", "jax"])
 @pytest.mark.parametrize("kind", ["add", "max", "min"])
 @pytest.mark.parametrize("mesh", list(MESHES))

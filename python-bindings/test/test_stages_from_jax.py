@@ -188,6 +188,7 @@ def of_a_row(layer, x):
     return jax.vmap(lambda row: layer["w"] @ row + layer["b"])(x)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("depth", [2, 3, 6])
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "exp", "relu", "silu"])
 @pytest.mark.parametrize("layer", [dense, of_a_row])

@@ -40,6 +40,7 @@ def train(function, state, batches):
     return outputs, state
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sizes", [(4,), (2, 2)], ids=str)
 @pytest.mark.parametrize("build", third_party_steps.EVERY, ids=lambda build: build.__name__)
 def test_steps(build, sizes):

@@ -42,7 +42,7 @@ def pytest_addoption(parser):
                      help="random sequences of passes to run (test_pass_sequences.py)")
     parser.addoption("--first-seed", type=int, default=0,
                      help="seed of the first sequence or graph")
-    parser.addoption("--graphs", type=int, default=24,
+    parser.addoption("--graphs", type=int, default=10,
                      help="random graphs to solve exactly (test_optimum.py)")
 
 

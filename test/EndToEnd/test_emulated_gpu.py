@@ -20,7 +20,7 @@ import weft
 import weft.numpy as wnp
 from weft import nn
 
-STEPS = 3
+STEPS = 2
 
 
 def emulator():

@@ -8,7 +8,7 @@
 // Random programs with random shardings on random meshes, run as threads and on
 // an emulated GPU (emulator/) that all ranks share:
 //
-//   ShardingPropertyTests --cases 500 --device-cases 40 --seed 1
+//   ShardingPropertyTests --cases 300 --device-cases 24 --seed 1
 //
 // `--optimize-shardings 0` keeps the shardings that propagation finds.
 // Case i has the seed `seed` + i. A failure prints the program made smaller,
@@ -37,7 +37,7 @@ namespace {
 constexpr uint64_t numGroups = 10;
 
 struct Options {
-  uint64_t cases = 500, deviceCases = 40, seed = 1, optimizeShardings = 1;
+  uint64_t cases = 300, deviceCases = 24, seed = 1, optimizeShardings = 1;
 };
 Options options;
 

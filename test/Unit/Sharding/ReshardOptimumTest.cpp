@@ -52,7 +52,7 @@ const Setting settings[] = {
     {"bytes", 2000, sizes, 5, large, false, bytesOnly},
     {"bytes of partial sums", 300, sizes, 5, large, true, bytesOnly},
     {"bytes of small dimensions", 300, sizes, 5, tight, true, bytesOnly},
-    {"bytes on larger meshes", 12, powers, 6, large, false, bytesOnly},
+    {"bytes on larger meshes", 4, powers, 6, large, false, bytesOnly},
     {"time", 500, sizes, 5, mixed, false, usual},
     {"time of partial sums", 500, sizes, 5, mixed, true, usual},
     {"time in hosts", 500, sizes, 5, mixed, true, hosts},
