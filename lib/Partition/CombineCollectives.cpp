@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockTimes.h"
+#include "BranchOrder.h"
 #include "CollectiveRows.h"
 
 #include "weft/Cost/Buckets.h"
@@ -156,13 +157,6 @@ static Key keyOf(CommunicationOpInterface op) {
   return {op->getName().getIdentifier(), op.getGroupReduction(),
           typeOf(op->getResult(0)).getElementType(), op.getAxes(),
           isRecomputed(getOrigin(op))};
-}
-
-/// Whether an op can stand elsewhere if what it takes and gives is there.
-static bool canMove(Operation *op) {
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
-         !isa<CommunicationOpInterface, BarrierOp>(op) &&
-         isa<RankedTensorType>(op->getResult(0).getType());
 }
 
 /// Made of arguments and constants alone, and small.
@@ -510,6 +504,26 @@ void Combiner::run() {
       op->erase();
 }
 
+/// Brings collectives of branches together that take a latency and little more.
+static void raiseSmall(Block &block, const cost::CostModel &model) {
+  const cost::CollectiveCost links = model.links();
+  DenseMap<Key, unsigned> numbers;
+  std::vector<BranchEnd> ends;
+  for (Operation &op : block) {
+    if (!isCandidate(&op))
+      continue;
+    auto collective = cast<CommunicationOpInterface>(op);
+    const cost::Link link = links.link(findGroups(collective).span);
+    if (double(countWireBytes(collective)) * link.secondsPerByte <
+        link.latencySeconds)
+      ends.push_back(
+          {&op,
+           numbers.try_emplace(keyOf(collective), numbers.size()).first->second,
+           1.5 * link.latencySeconds});
+  }
+  raiseBranches(block, ends, model);
+}
+
 namespace {
 
 struct CombineCollectives
@@ -523,6 +537,8 @@ struct CombineCollectives
     int64_t count = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) {
+        if (latencies > 0)
+          raiseSmall(*block, *model);
         Combiner(*block, *model, latencies, count).run();
       });
     combined += count;
