@@ -17,7 +17,7 @@ COLOURS = {
     "result": "#9498a0", "gradient": "#ff725c", "activation": "#3ca951", "communication": "#efb118",
     "temporary": "#c9b8e8", "constant": "#9c6b4e",
 }
-KINDS = {"gemm": "#3b4652", "attention": "#6b4e71", "launch": "#a9b4c2", "copy": "#d9d9d9"}
+KINDS = {"gemm": "#3b4652", "convolution": "#2f6f67", "attention": "#6b4e71", "launch": "#a9b4c2", "copy": "#d9d9d9"}
 WIDTH, LEFT, MEMORY, ROW = 960, 110, 300, 26
 
 

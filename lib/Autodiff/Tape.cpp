@@ -102,7 +102,7 @@ static bool isNamed(Value value, ArrayAttr names) {
 /// beside what is named.
 static bool isKept(Operation &op, CheckpointOp checkpoint) {
   if (checkpoint.getPolicy() == "dots")
-    return isa<DotGeneralOp, GroupedDotOp, ConvolutionOp>(op);
+    return isa<ProductOpInterface>(op);
   std::optional<ArrayAttr> names = checkpoint.getNames();
   return names && llvm::any_of(op.getResults(), [&](Value result) {
            return isNamed(result, *names);

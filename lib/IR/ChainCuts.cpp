@@ -21,7 +21,7 @@ bool weft::isOfOneArgument(Value value) {
 }
 
 static bool isHeavy(Operation *op) {
-  return isa<DotGeneralOp, ConvolutionOp, CheckpointOp>(op);
+  return isa<ProductOpInterface, CheckpointOp>(op);
 }
 
 namespace {

@@ -92,55 +92,6 @@ template <typename Op> static cost::Attention describe(Op op) {
 cost::Attention weft::costOf(AttentionOp op) { return describe(op); }
 cost::Attention weft::costOf(AttentionGradOp op) { return describe(op); }
 
-cost::Gemm weft::costOf(DotGeneralOp op) {
-  auto product = [](Value value, ArrayRef<int64_t> dims) {
-    int64_t elements = 1;
-    for (int64_t dim : dims)
-      elements *= typeOf(value).getDimSize(dim);
-    return elements;
-  };
-  cost::Gemm gemm;
-  gemm.m = product(op.getLhs(), op.getLhsFree());
-  gemm.n = product(op.getRhs(), op.getRhsFree());
-  gemm.k = product(op.getLhs(), op.getLhsContracting());
-  gemm.batch = product(op.getLhs(), op.getLhsBatching());
-  gemm.precision = precisionOf(typeOf(op.getLhs()).getElementType());
-  return gemm;
-}
-
-/// Where elements of lhs are apart, windows meet so many fewer.
-static cost::Gemm gemmOf(int64_t groups, int64_t rows, int64_t columns,
-                         int64_t depth, ArrayRef<int64_t> lhsDilation) {
-  cost::Gemm gemm;
-  gemm.batch = groups;
-  gemm.m = rows;
-  gemm.n = columns;
-  gemm.k = depth;
-  for (int64_t apart : lhsDilation)
-    gemm.k = std::max<int64_t>(1, gemm.k / apart);
-  return gemm;
-}
-
-static int64_t productOf(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
-cost::Gemm weft::costOf(ConvolutionOp op) {
-  RankedTensorType type = op.getType();
-  int64_t groups = op.getGroups(), made = type.getShape().back();
-  return gemmOf(groups, type.getNumElements() / std::max<int64_t>(made, 1),
-                made / groups,
-                productOf(op.getRhs().getType().getShape().drop_back()),
-                op.getLhsDilation());
-}
-
-cost::Gemm weft::costOf(ConvolveOp op) {
-  return gemmOf(op.getGroups(), op.getBatch() * productOf(op.getOutSizes()),
-                op.getMade(), op.getTaken() * productOf(op.getRhsSizes()),
-                op.getLhsDilation());
-}
-
 cost::Precision weft::precisionOf(Type type) {
   if (type.isF64())
     return cost::Precision::F64;

@@ -58,18 +58,19 @@ static Way wayOf(ConvolutionOp op) {
   constexpr int64_t maxProducts = 64;
   size_t rank = op.getStrides().size();
   int64_t groups = op.getGroups(),
-          taken = op.getRhs().getType().getDimSize(rank),
-          made = op.getType().getDimSize(rank + 1) / groups;
+          inputFeatures = op.getRhs().getType().getDimSize(rank),
+          outputFeatures = op.getType().getDimSize(rank + 1) / groups;
   Places places = placesOf(op);
   int64_t numSlices = std::min(places.result, places.kernel);
-  bool isNarrow =
-      groups > 1 && (made == 1 || (taken == 1 && !places.isByResult()));
+  bool isNarrow = groups > 1 && (outputFeatures == 1 ||
+                                 (inputFeatures == 1 && !places.isByResult()));
   if (isNarrow && numSlices <= maxProducts)
     return Way::Products;
   // Adding up costs more than laying out.
   bool isSmaller =
-      2 * product(op.getLhs().getType().getShape().slice(1, rank)) * made <=
-      places.result * taken;
+      2 * product(op.getLhs().getType().getShape().slice(1, rank)) *
+          outputFeatures <=
+      places.result * inputFeatures;
   if (groups == 1 && !places.isByResult() && numSlices > 1 && isSmaller)
     return Way::ProductsFirst;
   return Way::Matmul;
@@ -110,7 +111,7 @@ private:
 
   ConvolutionOp op;
   TensorBuilder &b;
-  int64_t rank, groups, taken, made;
+  int64_t rank, groups, inputFeatures, outputFeatures;
   /// Whether there is a slice for each place of the result.
   bool isByResult;
   SmallVector<Walk> walks;
@@ -122,8 +123,8 @@ private:
 
 Decomposition::Decomposition(ConvolutionOp op, TensorBuilder &b)
     : op(op), b(b), rank(op.getStrides().size()), groups(op.getGroups()),
-      taken(op.getRhs().getType().getDimSize(rank)),
-      made(op.getType().getDimSize(rank + 1) / groups) {
+      inputFeatures(op.getRhs().getType().getDimSize(rank)),
+      outputFeatures(op.getType().getDimSize(rank + 1) / groups) {
   ArrayRef<int64_t> kernel = op.getRhs().getType().getShape().take_front(rank),
                     result = op.getType().getShape().slice(1, rank);
   isByResult = placesOf(op).isByResult();
@@ -191,8 +192,9 @@ Value Decomposition::stack(Value x) {
   return x;
 }
 
-/// x: [batch, result.., group, taken] by kernel, [taken, kernel.., group,
-/// batch] by result. w: [kernel.., taken, group, made].
+/// x: [batch, result.., group, inputFeatures] by kernel, [inputFeatures,
+/// kernel.., group, batch] by result. w: [kernel.., inputFeatures, group,
+/// outputFeatures].
 Value Decomposition::matmul(Value x, Value w) {
   bool hasGroups = groups > 1;
   Value windows = stack(x);
@@ -201,7 +203,7 @@ Value Decomposition::matmul(Value x, Value w) {
   Dims lhs =
       isByResult ? dimRange(0, rank + 1) : dimRange(end - rank - 1, rank + 1);
   Dims rhs = dimRange(0, rank + 1), batching[2];
-  if (isByResult) // its first dimension is `taken`
+  if (isByResult) // its first dimension is `inputFeatures`
     std::rotate(rhs.begin(), rhs.end() - 1, rhs.end());
   if (hasGroups) {
     batching[0] = {rank + 1};
@@ -224,7 +226,8 @@ Value Decomposition::matmul(Value x, Value w) {
   Value r =
       DotGeneralOp::create(b, RankedTensorType::get(shape, sum), windows, w,
                            batching[0], batching[1], lhs, rhs, accumulation);
-  // [group, batch, result.., made] or [group, result.., batch, made]
+  // [group, batch, result.., outputFeatures] or [group, result.., batch,
+  // outputFeatures]
   Dims order = dimRange(0, typeOf(r).getRank());
   int64_t front = hasGroups ? 1 : 0;
   if (isByResult)
@@ -245,7 +248,7 @@ Value Decomposition::productsFirst(Value x, Value w) {
   Dims shape = shapeOf(x);
   shape.pop_back();
   llvm::append_range(shape, typeOf(w).getShape().take_front(rank));
-  shape.push_back(made);
+  shape.push_back(outputFeatures);
   Value r =
       DotGeneralOp::create(b, RankedTensorType::get(shape, sum), x, w, Dims(),
                            Dims(), Dims{rank + 1}, Dims{rank}, TypeAttr());
@@ -269,7 +272,8 @@ Value Decomposition::productsFirst(Value x, Value w) {
 // Few features in a group
 //===----------------------------------------------------------------------===//
 
-/// What the kernel w: [kernel.., group, taken, made] has at a place.
+/// What the kernel w: [kernel.., group, inputFeatures, outputFeatures] has at a
+/// place.
 Value Decomposition::atPlace(Value w, ArrayRef<int64_t> place) {
   Dims starts(typeOf(w).getRank(), 0), limits = shapeOf(w),
                                        strides(starts.size(), 1);
@@ -292,10 +296,10 @@ void Decomposition::addPlaces(Value x, Value w, unsigned dim,
     }
     return;
   }
-  // Both to [batch, result.., group, taken, made], or to
-  // [taken, kernel.., group, batch, made].
+  // Both to [batch, result.., group, inputFeatures, outputFeatures], or to
+  // [inputFeatures, kernel.., group, batch, outputFeatures].
   Dims shape = shapeOf(x);
-  shape.back() = made;
+  shape.back() = outputFeatures;
   Value factor = w;
   Dims dims = dimRange(0, rank + 4);
   if (!isByResult) {
@@ -319,7 +323,7 @@ Value Decomposition::product(Value x, Value w) {
     wide = b.getF64Type();
   Dims shape = shapeOf(x);
   shape.push_back(1);
-  // [kernel.., taken, group, made] to that of the products.
+  // [kernel.., inputFeatures, group, outputFeatures] to that of the products.
   Dims order = dimRange(0, rank + 3);
   if (isByResult)
     std::rotate(order.begin(), order.begin() + rank, order.begin() + rank + 1);
@@ -339,7 +343,7 @@ Value Decomposition::product(Value x, Value w) {
       r = r ? b.add(r, part) : part;
     r = ReduceOp::create(b, Reduction::Sum, r, rank + 2);
   } else {
-    // Each [group, batch, made], of which the batch comes first.
+    // Each [group, batch, outputFeatures], of which the batch comes first.
     for (Value &part : parts) {
       Dims one = shapeOf(part);
       one.insert(one.begin(), 1);
@@ -349,7 +353,7 @@ Value Decomposition::product(Value x, Value w) {
                           : ConcatOp::create(b, parts, 0).getResult();
     int64_t batch = typeOf(r).getDimSize(2);
     Dims split(op.getType().getShape().slice(1, rank));
-    split.append({groups, batch, made});
+    split.append({groups, batch, outputFeatures});
     Dims order = dimRange(0, rank + 3);
     order.erase(order.begin() + rank + 1);
     order.insert(order.begin(), rank + 1);
@@ -365,8 +369,8 @@ Value Decomposition::run() {
     return productsFirst(x, w);
   if (groups > 1) {
     if (!op.hasGroupsApart())
-      x = splitFeatures(x, taken);
-    w = splitFeatures(w, made);
+      x = splitFeatures(x, inputFeatures);
+    w = splitFeatures(w, outputFeatures);
   }
   x = padded(x);
   if (isByResult) {
@@ -397,19 +401,19 @@ static bool isMatmulOfLhs(ConvolutionOp op) {
 
 /// The runtime's tiles have many columns, so few features are better elsewhere.
 static bool hasColumns(ConvolutionOp op) {
-  int64_t made = op.getType().getShape().back() / op.getGroups();
+  int64_t outputFeatures = op.getType().getShape().back() / op.getGroups();
   Way way = wayOf(op);
   if (way == Way::ProductsFirst)
-    return made >= 16;
-  return way == Way::Matmul && (!placesOf(op).isByResult() || made >= 8);
+    return outputFeatures >= 16;
+  return way == Way::Matmul &&
+         (!placesOf(op).isByResult() || outputFeatures >= 8);
 }
 
 bool ConvolutionOp::isCpuInstruction() {
-  constexpr size_t mostDims = 4; // of a plan's convolution
   for (RankedTensorType type :
        {getLhs().getType(), getRhs().getType(), getType()})
     if (!type.getElementType().isF32() || type.getNumElements() == 0)
       return false;
-  return getStrides().size() <= mostDims && hasColumns(*this) &&
-         !isMatmulOfLhs(*this);
+  return getStrides().size() <= ConvolveOp::maxSpatialDims &&
+         hasColumns(*this) && !isMatmulOfLhs(*this);
 }

@@ -67,11 +67,10 @@ static bool coversEachElementOnce(Extents extents, int64_t elements) {
 }
 
 LogicalResult ConvolveOp::verify() {
-  constexpr size_t mostDims = 4;
   size_t rank = getLhsSizes().size();
-  if (rank > mostDims)
+  if (rank > maxSpatialDims)
     return emitOpError("must have at most ")
-           << mostDims << " spatial dims, got " << rank;
+           << maxSpatialDims << " spatial dims, got " << rank;
   for (ArrayRef<int64_t> list : {getRhsSizes(), getOutSizes(), getStrides(),
                                  getLow(), getLhsDilation(), getRhsDilation()})
     if (list.size() != rank)
@@ -83,18 +82,19 @@ LogicalResult ConvolveOp::verify() {
       if (number < 1)
         return emitOpError("strides and dilations must be at least 1, got ")
                << number;
-  int64_t groups = getGroups(), batch = getBatch(), taken = getTaken(),
-          made = getMade();
+  int64_t groups = getGroups(), batch = getBatch(),
+          inputFeatures = getInputFeatures(),
+          outputFeatures = getOutputFeatures();
   RankedTensorType type = getType();
   if (failed(verifyTensor(*this, "lhs", getLhs().getType(),
-                          {groups, batch, taken}, getLhsSizes(),
+                          {groups, batch, inputFeatures}, getLhsSizes(),
                           getLhsLayout())) ||
       failed(verifyTensor(*this, "rhs", getRhs().getType(),
-                          {groups, taken, made}, getRhsSizes(),
-                          getRhsLayout())))
+                          {groups, inputFeatures, outputFeatures},
+                          getRhsSizes(), getRhsLayout())))
     return failure();
   FailureOr<Extents> out =
-      verifyTensor(*this, "the result", type, {groups, batch, made},
+      verifyTensor(*this, "the result", type, {groups, batch, outputFeatures},
                    getOutSizes(), getOutLayout());
   if (failed(out))
     return failure();

@@ -172,7 +172,8 @@ void GroupedOuterOp::buildVjp(VjpBuilder &b) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// As many products as rows have, in as many GEMMs as there are groups.
+/// The GEMMs of groups that are alike: as many products as rows have, in as
+/// many GEMMs as there are groups.
 template <typename Op>
 static cost::Gemm gemmOf(Op op, int64_t cost::Gemm::*ofRows, int64_t m,
                          int64_t n, int64_t k) {
@@ -188,12 +189,12 @@ static cost::Gemm gemmOf(Op op, int64_t cost::Gemm::*ofRows, int64_t m,
   return gemm;
 }
 
-cost::Gemm weft::costOf(GroupedDotOp op) {
-  return gemmOf(op, &cost::Gemm::m, 0, op.getType().getDimSize(2),
-                op.getLhs().getType().getDimSize(2));
+cost::Gemm GroupedDotOp::getGemm() {
+  return gemmOf(*this, &cost::Gemm::m, 0, getType().getDimSize(2),
+                getLhs().getType().getDimSize(2));
 }
 
-cost::Gemm weft::costOf(GroupedOuterOp op) {
-  return gemmOf(op, &cost::Gemm::k, op.getType().getDimSize(1),
-                op.getType().getDimSize(2), 0);
+cost::Gemm GroupedOuterOp::getGemm() {
+  return gemmOf(*this, &cost::Gemm::k, getType().getDimSize(1),
+                getType().getDimSize(2), 0);
 }

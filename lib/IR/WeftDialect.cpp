@@ -18,6 +18,7 @@ using namespace weft;
 
 #include "weft/IR/DecompositionOpInterface.cpp.inc"
 #include "weft/IR/LocalFormOpInterface.cpp.inc"
+#include "weft/IR/ProductOpInterface.cpp.inc"
 #include "weft/IR/ShardingRuleOpInterface.cpp.inc"
 #include "weft/IR/VjpOpInterface.cpp.inc"
 

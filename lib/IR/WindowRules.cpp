@@ -179,7 +179,8 @@ static ShardingRule ruleOfFeatures(ConvolutionOp op) {
   RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
                    result = op.getType();
   int64_t rank = result.getRank() - 2, groups = op.getGroups(),
-          taken = rhs.getDimSize(rank), made = rhs.getDimSize(rank + 1);
+          inputFeatures = rhs.getDimSize(rank),
+          outputFeatures = rhs.getDimSize(rank + 1);
   ShardingRule rule;
   TensorFactors of[3] = {TensorFactors(lhs.getRank()), TensorFactors(rank + 2),
                          TensorFactors(rank + 2)};
@@ -199,11 +200,11 @@ static ShardingRule ruleOfFeatures(ConvolutionOp op) {
     given.push_back(group);
     kept.push_back(group);
   }
-  int32_t contracted = rule.addFactor(taken, FactorKind::Reduction);
-  if (groups == 1 || taken > 1)
+  int32_t contracted = rule.addFactor(inputFeatures, FactorKind::Reduction);
+  if (groups == 1 || inputFeatures > 1)
     given.push_back(contracted);
-  if (groups == 1 || made > groups)
-    kept.push_back(rule.addFactor(made / groups));
+  if (groups == 1 || outputFeatures > groups)
+    kept.push_back(rule.addFactor(outputFeatures / groups));
   ofLhs[rank + 1] = given;
   if (op.hasGroupsApart()) {
     ofLhs[rank + 1] = {given.front()};

@@ -29,10 +29,9 @@ static double secondsOf(Operation *op, const cost::CostModel &model) {
     return double(loop.getCount()) * seconds;
   }
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case<DotGeneralOp, ConvolutionOp>(
-          [&](auto product) { return model.gemm(costOf(product)); })
-      .Case<GroupedDotOp, GroupedOuterOp>(
-          [&](auto grouped) { return model.gemm(costOf(grouped)); })
+      .Case([&](ProductOpInterface product) {
+        return model.gemm(product.getGemm());
+      })
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
       .Default([&](Operation *) {

@@ -111,8 +111,8 @@ static bool keepsTerms(Operation *op) {
 }
 
 static bool isHeavy(Operation *op) {
-  return isa<DotGeneralOp, ConvolutionOp, AttentionOp, AttentionGradOp,
-             StageBoundaryOp>(op);
+  return isa<ProductOpInterface, AttentionOp, AttentionGradOp, StageBoundaryOp>(
+      op);
 }
 
 //===----------------------------------------------------------------------===//

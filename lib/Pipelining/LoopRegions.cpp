@@ -106,7 +106,7 @@ void LoopRegions::findActive() {
     if (isFrom(&op, active))
       active.insert(op.result_begin(), op.result_end());
     else if (forward.contains(&op) &&
-             (isa<DotGeneralOp, ConvolutionOp>(op) || isFrom(&op, frozen)))
+             (isa<ProductOpInterface>(op) || isFrom(&op, frozen)))
       frozen.insert(op.result_begin(), op.result_end());
 }
 

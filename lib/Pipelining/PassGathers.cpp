@@ -16,7 +16,7 @@ using namespace weft;
 using timeline::ActionKind;
 
 static bool isMatmul(Operation *op) {
-  return isa<DotGeneralOp, AttentionOp, AttentionGradOp>(op);
+  return isa<ProductOpInterface, AttentionOp, AttentionGradOp>(op);
 }
 
 /// Weight gradients need no parameters.

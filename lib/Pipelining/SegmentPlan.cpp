@@ -121,7 +121,7 @@ void SegmentPlan::findParameterGathers(Block &block) {
     auto collective = dyn_cast<CommunicationOpInterface>(op);
     bool gathers = collective && collective.isAllGather();
     bool follows =
-        !collective && isPure(&op) && !isa<DotGeneralOp>(op) &&
+        !collective && isPure(&op) && !isa<ProductOpInterface>(op) &&
         llvm::any_of(findSources(computedFrom(&op)),
                      [&](Operation *source) { return found.contains(source); });
     if ((gathers || follows) && llvm::all_of(computedFrom(&op), isGiven))

@@ -187,8 +187,8 @@ double UpdateCopier::secondsOf(const Update &update) const {
   for (Operation *op : update.ops) {
     if (auto collective = dyn_cast<CommunicationOpInterface>(op))
       seconds += model.collective(callOf(collective, model)).seconds;
-    if (auto dot = dyn_cast<DotGeneralOp>(op))
-      seconds += model.gemm(costOf(dot));
+    if (auto product = dyn_cast<ProductOpInterface>(op))
+      seconds += model.gemm(product.getGemm());
   }
   return seconds;
 }

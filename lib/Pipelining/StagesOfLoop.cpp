@@ -286,7 +286,7 @@ bool LoopStages::isCheaperSent(Operation *op) const {
     Operation *next = pending.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    if (isa<DotGeneralOp, ConvolutionOp>(next))
+    if (isa<ProductOpInterface>(next))
       return true;
     if (MicrobatchesAttr loop = getBorder(next))
       count = loop.getCount();

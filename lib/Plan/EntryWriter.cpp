@@ -19,6 +19,7 @@
 #include "weft/Plan/BufferContents.h"
 #include "weft/Schedule/ArenaPlanner.h"
 #include "weft/Schedule/StepCost.h"
+#include "weft/runtime/PlanFormat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -182,6 +183,7 @@ void EntryWriter::write(plan::OperationUnion &operation, ArgsortOp sort) {
 }
 
 void EntryWriter::write(plan::OperationUnion &operation, ConvolveOp convolve) {
+  static_assert(ConvolveOp::maxSpatialDims == runtime::maxConvolutionDims);
   constexpr size_t apart = 3; // the strides before those of dimensions
   ArrayRef<int64_t> lhs = convolve.getLhsLayout(),
                     rhs = convolve.getRhsLayout(),
@@ -192,8 +194,8 @@ void EntryWriter::write(plan::OperationUnion &operation, ConvolveOp convolve) {
   step.out = indexOf(convolve.getResult());
   step.groups = convolve.getGroups();
   step.batch = convolve.getBatch();
-  step.taken = convolve.getTaken();
-  step.made = convolve.getMade();
+  step.input_features = convolve.getInputFeatures();
+  step.output_features = convolve.getOutputFeatures();
   step.lhs_strides.assign(lhs.begin(), lhs.begin() + apart);
   step.rhs_strides.assign(rhs.begin(), rhs.begin() + apart);
   step.out_strides.assign(out.begin(), out.begin() + apart);

@@ -95,10 +95,8 @@ static void addWork(const plan::Plan &plan, const Segment &segment,
     const plan::Instruction *instruction = entry.instructions()->Get(i);
     const uint64_t times = segment.times * executions[i];
     runtime::visitOperation(
-        *instruction,
-        [&](const runtime::OneOf<plan::Gemm, plan::Convolution> auto &) {
-          report.gemms += times; // of windows, if it is one
-        },
+        *instruction, [&](const plan::Gemm &) { report.gemms += times; },
+        [&](const plan::Convolution &) { report.convolutions += times; },
         [&](const runtime::AttentionOperation auto &) {
           report.attentions += times;
         },

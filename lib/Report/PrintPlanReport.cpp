@@ -46,6 +46,7 @@ static std::string summarize(const EntryReport &entry) {
               (count == 1 ? one : many);
   };
   add(entry.gemms, "GEMM", "GEMMs");
+  add(entry.convolutions, "convolution", "convolutions");
   add(entry.attentions, "attention", "attentions");
   add(entry.launches, "kernel launch", "kernel launches");
   add(collectives, "collective", "collectives");

@@ -79,7 +79,7 @@ void CutRegion::findBehind() {
       }
     });
     if (collectives.contains(&op) ||
-        (isa<DotGeneralOp>(op) && canCut(&op, pieces)))
+        (isa<ProductOpInterface>(op) && canCut(&op, pieces)))
       own.inPieces = index;
     if (own.inPieces > own.whole)
       behind.insert(&op);
@@ -121,7 +121,8 @@ Ops CutRegion::findMadeFor(const Ops &sums, const Ops &found) const {
 void CutRegion::addSums(Ops &found) {
   Ops sums;
   for (Operation &op : block) {
-    if (isa<DotGeneralOp, CommunicationOpInterface, InstructionOpInterface>(op))
+    if (isa<ProductOpInterface, CommunicationOpInterface,
+            InstructionOpInterface>(op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
       Operation *producer = operand.get().getDefiningOp();
@@ -167,7 +168,7 @@ Ops CutRegion::find() {
   // What is received is used where matmuls read it, whatever becomes of that.
   for (Operation *op : collectives)
     for (OpOperand &use : op->getUses())
-      if (isa<DotGeneralOp>(use.getOwner()) && isCut(use))
+      if (isa<ProductOpInterface>(use.getOwner()) && isCut(use))
         found.insert(use.getOwner());
   return found;
 }

@@ -9,6 +9,7 @@
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
+#include "weft/IR/WindowOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -138,6 +139,13 @@ static CutOperands rule(DotGeneralOp op) {
   return SmallVector<bool>{true, false};
 }
 
+/// Images of a batch have windows of their own.
+static CutOperands rule(ConvolutionOp op) {
+  if (cutDimOf(op.getResult()) != 0 || cutDimOf(op.getLhs()) != 0)
+    return std::nullopt;
+  return SmallVector<bool>{true, false};
+}
+
 /// Sequences of a batch do not know of each other.
 template <typename Op> static CutOperands ruleOfAttention(Op op) {
   auto isBatch = [&](Value value) { return cutDimOf(value) == 0; };
@@ -173,7 +181,8 @@ CutOperands findCutOperands(Operation *op) {
     return SmallVector<bool>(op->getNumOperands(), true);
   return llvm::TypeSwitch<Operation *, CutOperands>(op)
       .Case<BroadcastOp, TransposeOp, ReduceOp, SliceOp, PadOp, ConcatOp,
-            IotaOp, DotGeneralOp>([](auto each) { return rule(each); })
+            IotaOp, DotGeneralOp, ConvolutionOp>(
+          [](auto each) { return rule(each); })
       .Case<AttentionOp, AttentionGradOp>(
           [](auto each) { return ruleOfAttention(each); })
       .Case([](ReshapeOp) { return SmallVector<bool>{true}; })

@@ -32,10 +32,10 @@ struct Sizes {
   explicit Sizes(ConvolutionOp op)
       : rank(op.getStrides().size()), groups(op.getGroups()),
         batch(op.getType().getDimSize(0)),
-        taken(op.getRhs().getType().getDimSize(rank)),
-        made(op.getType().getDimSize(rank + 1) / groups) {}
+        inputFeatures(op.getRhs().getType().getDimSize(rank)),
+        outputFeatures(op.getType().getDimSize(rank + 1) / groups) {}
 
-  int64_t rank, groups, batch, taken, made;
+  int64_t rank, groups, batch, inputFeatures, outputFeatures;
 };
 
 } // namespace
@@ -64,9 +64,10 @@ static Numbers layoutOfFeatures(const StridedView &view, int64_t rank,
 /// Whether the runtime reads lhs in rows: those of features or, as in the
 /// derivative by a kernel, of the batch.
 static bool hasRows(const StridedView &view, const Sizes &sizes) {
-  return (sizes.taken > 1 && view.back().stride == 1) ||
+  return (sizes.inputFeatures > 1 && view.back().stride == 1) ||
          (sizes.batch > 1 && view.front().stride == 1) ||
-         (sizes.taken == 1 && sizes.rank > 0 && view[sizes.rank].stride == 1);
+         (sizes.inputFeatures == 1 && sizes.rank > 0 &&
+          view[sizes.rank].stride == 1);
 }
 
 static OperandView viewOfLhs(ConvolutionOp op, const Sizes &sizes) {
@@ -99,7 +100,8 @@ static void lower(ConvolutionOp op) {
   ResultView out = viewOfResult(op);
   int64_t feature = rhs.view[rank].stride;
   Numbers ofRhs =
-      layout({sizes.made, feature, rhs.view.back().stride}, rhs.view, 0, rank);
+      layout({sizes.outputFeatures, feature, rhs.view.back().stride}, rhs.view,
+             0, rank);
   Value last = op.getResult();
   if (!out.chain.empty())
     last = out.chain.back()->getResult(0);
@@ -108,14 +110,14 @@ static void lower(ConvolutionOp op) {
   builder.setListener(&makes);
   auto convolve = ConvolveOp::create(
       builder, op.getLoc(), last.getType(), lhs.base, rhs.base, sizes.groups,
-      sizes.batch, sizes.taken, sizes.made,
+      sizes.batch, sizes.inputFeatures, sizes.outputFeatures,
       spatial(op.getLhs().getType(), 1, rank),
       spatial(op.getRhs().getType(), 0, rank), spatial(op.getType(), 1, rank),
       op.getStrides(), op.getLow(), op.getLhsDilation(), op.getRhsDilation(),
-      layoutOfFeatures(lhs.view, rank, sizes.groups, sizes.taken,
+      layoutOfFeatures(lhs.view, rank, sizes.groups, sizes.inputFeatures,
                        op.hasGroupsApart()),
       ofRhs,
-      layoutOfFeatures(out.view, rank, sizes.groups, sizes.made,
+      layoutOfFeatures(out.view, rank, sizes.groups, sizes.outputFeatures,
                        /*apart=*/false));
   replaceWithView(op, out.chain, convolve.getResult());
 }

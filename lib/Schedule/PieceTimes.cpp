@@ -70,7 +70,7 @@ static SmallVector<bool> ruleOf(Operation *op) {
 
 static bool isStored(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
-    return isa<CommunicationOpInterface, DotGeneralOp, AttentionOp,
+    return isa<CommunicationOpInterface, ProductOpInterface, AttentionOp,
                AttentionGradOp, RepeatOp>(user) ||
            user->hasTrait<OpTrait::IsTerminator>();
   });
@@ -88,8 +88,8 @@ double StepBuilder::secondsOf(Operation *op, int64_t count) const {
     return model.collective(call).seconds;
   }
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case([&](DotGeneralOp dot) {
-        cost::Gemm gemm = costOf(dot);
+      .Case([&](ProductOpInterface product) {
+        cost::Gemm gemm = product.getGemm();
         (gemm.batch % count == 0 && gemm.batch > 1 ? gemm.batch : gemm.m) /=
             count;
         return model.behindOthers(model.gemm(gemm));

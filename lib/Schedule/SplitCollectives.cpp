@@ -32,8 +32,8 @@ using namespace weft;
 /// Whether a matmul reads the result in pieces.
 static bool isReadByMatmul(Operation *op) {
   return llvm::any_of(op->getUses(), [](OpOperand &use) {
-    auto dot = dyn_cast<DotGeneralOp>(use.getOwner());
-    auto rule = dot ? findCutOperands(dot) : std::nullopt;
+    auto product = dyn_cast<ProductOpInterface>(use.getOwner());
+    auto rule = product ? findCutOperands(product) : std::nullopt;
     return rule && (*rule)[use.getOperandNumber()];
   });
 }
@@ -47,7 +47,8 @@ static bool isMadeByMatmul(Operation *op, int64_t depth = mostLookedBehind) {
   if (!producer || depth == 0 || isa<ReduceOp>(producer) ||
       producer->getNumOperands() == 0 || !findCutOperands(producer))
     return false;
-  return isa<DotGeneralOp>(producer) || isMadeByMatmul(producer, depth - 1);
+  return isa<ProductOpInterface>(producer) ||
+         isMadeByMatmul(producer, depth - 1);
 }
 
 /// A share of its time by which the pieces of a collective may take longer.

@@ -142,7 +142,7 @@ int64_t countFlops(Operation *op) {
     return 2 * outer.getLhs().getType().getNumElements() *
            outer.getType().getDimSize(2);
   if (auto convolve = dyn_cast<ConvolveOp>(op)) {
-    cost::Gemm gemm = costOf(convolve);
+    cost::Gemm gemm = convolve.getGemm();
     return 2 * gemm.batch * gemm.m * gemm.n * gemm.k;
   }
   if (auto gemm = dyn_cast<GemmOp>(op))
@@ -258,12 +258,8 @@ double estimateSeconds(Operation *op, const cost::CostModel &model) {
     return 0;
   if (auto gemm = dyn_cast<GemmOp>(op))
     return model.behindOthers(model.gemm(describe(gemm)));
-  if (auto convolve = dyn_cast<ConvolveOp>(op))
-    return model.behindOthers(model.gemm(costOf(convolve)));
-  if (auto dot = dyn_cast<GroupedDotOp>(op))
-    return model.behindOthers(model.gemm(costOf(dot)));
-  if (auto outer = dyn_cast<GroupedOuterOp>(op))
-    return model.behindOthers(model.gemm(costOf(outer)));
+  if (auto product = dyn_cast<ProductOpInterface>(op))
+    return model.behindOthers(model.gemm(product.getGemm()));
   if (auto attention = dyn_cast<AttentionOp>(op))
     return model.behindOthers(model.attention(costOf(attention)));
   if (auto grad = dyn_cast<AttentionGradOp>(op))

@@ -39,8 +39,8 @@ static cost::Gemm toGemm(const plan::Entry &entry,
   cost::Gemm gemm;
   gemm.batch = convolution.groups();
   gemm.m = convolution.batch();
-  gemm.n = convolution.made();
-  gemm.k = convolution.taken();
+  gemm.n = convolution.output_features();
+  gemm.k = convolution.input_features();
   gemm.precision = precisionOf(entry, convolution.lhs());
   for (const plan::ConvolutionWindow *window : *convolution.windows()) {
     gemm.m *= window->out();
@@ -196,7 +196,7 @@ InstructionPrice Prices::of(const plan::Entry &entry,
       [&](const plan::Convolution &convolution) {
         const cost::Gemm gemm = toGemm(entry, convolution);
         price.kernel =
-            kernelTime(KernelClass::Gemm, cost.gemm(gemm), instruction);
+            kernelTime(KernelClass::Convolution, cost.gemm(gemm), instruction);
         setFlops(gemm.precision);
       },
       [&](const runtime::AttentionOperation auto &attention) {

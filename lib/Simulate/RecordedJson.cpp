@@ -53,10 +53,8 @@ static std::string text(const flatbuffers::String *string) {
 
 static const char *kindOf(const plan::Instruction &instruction) {
   return runtime::visitOperation(
-      instruction,
-      [](const runtime::OneOf<plan::Gemm, plan::Convolution> auto &) {
-        return "gemm";
-      },
+      instruction, [](const plan::Gemm &) { return "gemm"; },
+      [](const plan::Convolution &) { return "convolution"; },
       [](const runtime::AttentionOperation auto &) { return "attention"; },
       [](const plan::CollectiveStart &) { return "collective"; },
       [](const runtime::OneOf<plan::Launch, plan::Copy, plan::CollectiveWait,

@@ -16,16 +16,16 @@ namespace weft::simulate {
 static ordered_json toJson(const Prediction &prediction,
                            const RolePrediction &role) {
   const Usage &usage = role.usage;
-  ordered_json json = {{"gemm_seconds", toSeconds(usage.kernels[0])},
-                       {"attention_seconds", toSeconds(usage.kernels[1])},
-                       {"other_kernel_seconds", toSeconds(usage.kernels[2])},
-                       {"contention_seconds", toSeconds(usage.contention)},
-                       {"bubble_seconds", toSeconds(role.bubble)},
-                       {"host_seconds", toSeconds(usage.host)},
-                       {"model_flops", usage.modelFlops},
-                       {"executed_flops", usage.executedFlops},
-                       {"sent_bytes", usage.sentBytes},
-                       {"communication", ordered_json::array()}};
+  ordered_json json;
+  for (size_t i = 0; i < kernelClasses; ++i)
+    json[kernelClassKeys[i]] = toSeconds(usage.kernels[i]);
+  json["contention_seconds"] = toSeconds(usage.contention);
+  json["bubble_seconds"] = toSeconds(role.bubble);
+  json["host_seconds"] = toSeconds(usage.host);
+  json["model_flops"] = usage.modelFlops;
+  json["executed_flops"] = usage.executedFlops;
+  json["sent_bytes"] = usage.sentBytes;
+  json["communication"] = ordered_json::array();
   for (size_t i = 0; i < prediction.axes.size(); ++i)
     json["communication"].push_back(
         {{"axes", prediction.axes[i]},

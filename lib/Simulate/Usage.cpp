@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace weft;
 using namespace weft::simulate;
@@ -58,6 +59,10 @@ void Usage::addFlops(int64_t flops, Picoseconds atPeak, bool recomputes) {
   ::addDifference(executedAtPeak, atPeak, 0, 1);
   ::addDifference(modelFlops, flops, 0, !recomputes);
   ::addDifference(modelAtPeak, atPeak, 0, !recomputes);
+}
+
+Picoseconds Usage::busy() const {
+  return std::accumulate(kernels.begin(), kernels.end(), Picoseconds(0));
 }
 
 Picoseconds Usage::exposed() const {

@@ -72,7 +72,7 @@ def check_times(data, step):
         collectives = drawn["exposed communication"] + sum(end - since for *_, since, end in waits) / 1e9
         rounding = 1e-9 * (len(waits) + 1 + sum(
             len(data["segments"][run[0]]["streams"].get("0", [])) for run in data["roles"][role]["runs"]))
-        for name, key in (("GEMM", "gemm"), ("attention", "attention"), ("other kernels", "other_kernel")):
+        for name, key in (("GEMM", "gemm"), ("convolution", "convolution"), ("attention", "attention"), ("other kernels", "other_kernel")):
             assert drawn[name] == pytest.approx(said[f"{key}_seconds"], abs=rounding)
         assert collectives == pytest.approx(sum(c["exposed_seconds"] for c in said["communication"]), abs=rounding)
 

@@ -38,7 +38,7 @@ class Predicted:
         def mean(seconds) -> float:
             return sum(map(seconds, roles)) / len(roles)
 
-        kernels = ("gemm_seconds", "attention_seconds", "other_kernel_seconds", "contention_seconds")
+        kernels = [f"{kind}_seconds" for kind in ("gemm", "convolution", "attention", "other_kernel", "contention")]
         return Predicted(
             step["step_seconds"],
             mean(lambda role: sum(role[name] for name in kernels)),

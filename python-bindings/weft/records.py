@@ -210,6 +210,8 @@ class Cost:
     wire_bytes: int
     """Bytes sent to other ranks."""
     gemms: int
+    convolutions: int
+    """Those that are one instruction; others are GEMMs or kernels."""
     kernels: int
     """Launches of compiled kernels."""
     copies: int
@@ -318,6 +320,7 @@ class Records:
             found.memory_traffic,
             found.wire_bytes,
             found.gemms,
+            found.convolutions,
             found.launches,
             found.copies,
             sum(c.count for c in collectives),

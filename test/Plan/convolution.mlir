@@ -1,13 +1,15 @@
 // Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// RUN: shard-compile %s --target=none -o %t.plan && shard-run %t.plan --dump | FileCheck %s
+// RUN: shard-compile %s --target=none -o %t.plan | FileCheck %s --check-prefix=REPORT
+// RUN: shard-run %t.plan --dump | FileCheck %s
 // RUN: shard-compile %s --emit=schedule -o %t.mlir --target=none
 // RUN: not shard-compile %t.mlir --target=cuda:sm_90 -o %t.plan 2>&1 | FileCheck %s --check-prefix=CUDA
 // RUN: shard-compile %s --target=cuda:sm_90 -o %t.plan && shard-run %t.plan --dump | FileCheck %s --check-prefix=MATMULS
 
+// REPORT: entry f: 2 GEMMs, 1 convolution,
 // Windows are not laid out. What is one matmul, and other types, are no convolutions.
-// CHECK: compute convolution %{{.*}} * %{{.*}} -> %{{.*}} groups 1 batch 2 features 3 to 8 [16 by 3 to 16] flops 4608
+// CHECK: compute convolution %{{.*}} * %{{.*}} -> %{{.*}} groups 1 batch 2 features 3 to 8 [16 by 3 to 16 stride 1 low 1 dilations 1 x 1 strides 3 x 24 -> 8] strides [3, 48, 1] x [8, 8, 1] -> [8, 128, 1] flops 4608
 // CHECK-NOT: compute convolution
 // CUDA: has no instruction on CUDA devices; compile the graph, in which other ops take its place
 // MATMULS-NOT: compute convolution

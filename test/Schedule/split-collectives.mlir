@@ -99,3 +99,21 @@ func.func @positions(%x: tensor<1x4x16xf32>, %w: tensor<16x16xf32>) -> tensor<1x
   return %out : tensor<1x8x1x16xf32>
 }
 
+
+// Images of a batch are convolved while others of it are summed.
+// CHECK-LABEL: @convolution
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x3xf32>, %[[W:.*]]: tensor<3x3x16xf32>
+func.func @convolution(%x: tensor<4x8x3xf32>, %w: tensor<3x3x16xf32>) -> tensor<4x8x16xf32> {
+  // CHECK-DAG: %[[X0:.*]] = weft.slice %[[X]] starts = [0, 0, 0] limits = [2, 8, 3]
+  // CHECK-DAG: %[[X1:.*]] = weft.slice %[[X]] starts = [2, 0, 0] limits = [4, 8, 3]
+  // CHECK: %[[Y0:.*]] = weft.convolution %[[X0]], %[[W]] {{.*}} -> tensor<2x8x16xf32>
+  // CHECK: %[[R0:.*]] = weft.all_reduce sum %[[Y0]]
+  // CHECK: %[[Y1:.*]] = weft.convolution %[[X1]], %[[W]]
+  // CHECK: %[[R1:.*]] = weft.all_reduce sum %[[Y1]]
+  // CHECK: %[[R:.*]] = weft.concat %[[R0]], %[[R1]] dim = 0
+  // CHECK: return %[[R]]
+  %y = weft.convolution %x, %w strides = [1] low = [1] high = [1] lhs_dilation = [1] rhs_dilation = [1] groups = 1
+      : (tensor<4x8x3xf32>, tensor<3x3x16xf32>) -> tensor<4x8x16xf32>
+  %r = weft.all_reduce sum %y over <@mesh, {"tensor"}> : tensor<4x8x16xf32>
+  return %r : tensor<4x8x16xf32>
+}

@@ -53,9 +53,8 @@ std::string printMeasured(const Prediction &prediction,
                     printSeconds(expected), printSeconds(found),
                     hasRatio ? fmt::format("{:.2f}", expected / found) : "-");
   };
-  add("GEMM", predicted.kernels[0], measured.kernels[0]);
-  add("attention", predicted.kernels[1], measured.kernels[1]);
-  add("other kernels", predicted.kernels[2], measured.kernels[2]);
+  for (size_t i = 0; i < kernelClasses; ++i)
+    add(kernelClassNames[i], predicted.kernels[i], measured.kernels[i]);
   add("exposed collectives", predicted.collectives, measured.collectives);
   add(prediction.pipelineAxes ? "bubble, messages" : "between kernels",
       std::max(0.0, predicted.rest), std::max(0.0, measured.rest));
@@ -64,12 +63,13 @@ std::string printMeasured(const Prediction &prediction,
 }
 
 static ordered_json toJson(const MeasuredUsage &usage) {
-  return {{"gemm_seconds", usage.kernels[0]},
-          {"attention_seconds", usage.kernels[1]},
-          {"other_kernel_seconds", usage.kernels[2]},
-          {"exposed_collective_seconds", usage.collectives},
-          {"rest_seconds", usage.rest},
-          {"step_seconds", usage.step}};
+  ordered_json json;
+  for (size_t i = 0; i < kernelClasses; ++i)
+    json[kernelClassKeys[i]] = usage.kernels[i];
+  json["exposed_collective_seconds"] = usage.collectives;
+  json["rest_seconds"] = usage.rest;
+  json["step_seconds"] = usage.step;
+  return json;
 }
 
 ordered_json measuredJson(const Prediction &prediction,

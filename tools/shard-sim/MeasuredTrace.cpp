@@ -193,8 +193,12 @@ std::vector<std::vector<Event>> Reader::splitIntoRuns() {
 static bool isKernel(const plan::Instruction &instruction, KernelClass &kind) {
   return runtime::visitOperation(
       instruction,
-      [&](const runtime::OneOf<plan::Gemm, plan::Convolution> auto &) {
+      [&](const plan::Gemm &) {
         kind = KernelClass::Gemm;
+        return true;
+      },
+      [&](const plan::Convolution &) {
+        kind = KernelClass::Convolution;
         return true;
       },
       [&](const runtime::AttentionOperation auto &) {

@@ -91,10 +91,8 @@ static std::vector<TimeRow> timeRows(const Prediction &prediction) {
         if (std::ranges::any_of(row.times, [](auto time) { return time > 0; }))
           rows.push_back(std::move(row));
       };
-  static constexpr const char *kernels[] = {"GEMM", "attention",
-                                            "other kernels"};
   for (size_t i = 0; i < kernelClasses; ++i)
-    add(kernels[i],
+    add(kernelClassNames[i],
         [i](const RolePrediction &role) { return role.usage.kernels[i]; });
   for (size_t i = 0; i < prediction.axes.size(); ++i)
     add("exposed, " + prediction.axes[i], [i](const RolePrediction &role) {

@@ -19,7 +19,6 @@
 #include "weft/Cost/CostModel.h"
 #include "weft/IR/CommunicationOpInterface.h"
 #include "weft/IR/WeftOps.h"
-#include "weft/IR/WindowOps.h"
 #include "weft/Sharding/Mesh.h"
 
 #include "mlir/IR/Operation.h"
@@ -47,13 +46,6 @@ inline bool hides(CommunicationOpInterface op, const cost::CostModel &model) {
 /// Attention and its gradient.
 cost::Attention costOf(AttentionOp op);
 cost::Attention costOf(AttentionGradOp op);
-/// A matmul that is one GEMM for each element of its batch.
-cost::Gemm costOf(DotGeneralOp op);
-
-/// The matmul of its windows, in a group; of those between zeros as if there
-/// were none.
-cost::Gemm costOf(ConvolutionOp op);
-cost::Gemm costOf(ConvolveOp op);
 
 /// The precision of products of a type; that of f32 for what has none.
 cost::Precision precisionOf(mlir::Type elementType);

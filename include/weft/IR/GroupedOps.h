@@ -8,18 +8,9 @@
 #ifndef WEFT_IR_GROUPEDOPS_H
 #define WEFT_IR_GROUPEDOPS_H
 
-#include "weft/Cost/CostModel.h"
 #include "weft/IR/WeftOps.h"
 
 #define GET_OP_CLASSES
 #include "weft/IR/GroupedOps.h.inc"
-
-namespace weft {
-
-/// The GEMMs of groups that are alike.
-cost::Gemm costOf(GroupedDotOp op);
-cost::Gemm costOf(GroupedOuterOp op);
-
-} // namespace weft
 
 #endif // WEFT_IR_GROUPEDOPS_H

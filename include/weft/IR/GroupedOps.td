@@ -27,8 +27,8 @@ def Weft_GroupSizes : Type<
     "::mlir::RankedTensorType">;
 
 def Weft_GroupedDotOp
-    : Weft_TensorOp<"grouped_dot",
-                    [Weft_Differentiable, InstructionOpInterface]> {
+    : Weft_TensorOp<"grouped_dot", [Weft_Differentiable, Weft_Product,
+                                   InstructionOpInterface]> {
   let summary = "Multiply each group of rows with a matrix of its own";
   let description = [{
     `lhs` is [batch, rows, k], `rhs` [groups, k, n] or, if `transposed`, [groups,
@@ -58,8 +58,8 @@ def Weft_GroupedDotOp
 }
 
 def Weft_GroupedOuterOp
-    : Weft_TensorOp<"grouped_outer",
-                    [Weft_Differentiable, InstructionOpInterface]> {
+    : Weft_TensorOp<"grouped_outer", [Weft_Differentiable, Weft_Product,
+                                   InstructionOpInterface]> {
   let summary = "Sum the outer products of the rows of each group";
   let description = [{
     `lhs` is [batch, rows, k], `rhs` [batch, rows, n], `sizes` [batch, groups] as

@@ -219,7 +219,8 @@ def Weft_GemmOp : Weft_Op<"gemm",
   }];
 }
 
-def Weft_ConvolveOp : Weft_Op<"convolve", [Pure, InstructionOpInterface]> {
+def Weft_ConvolveOp
+    : Weft_Op<"convolve", [Pure, InstructionOpInterface, Weft_Product]> {
   let summary = "Convolution over strides";
   let description = [{
     `out[g, b, i.., m]` = sum over places `k..` and features `f` of `lhs[g, b,
@@ -229,14 +230,15 @@ def Weft_ConvolveOp : Weft_Op<"convolve", [Pure, InstructionOpInterface]> {
 
     `lhs_sizes`, `rhs_sizes` and `out_sizes` are the spatial dimensions, of which
     there are at most four. An index is translated to an element of the
-    row-major operand by a layout, the strides of [groups, batch, taken,
-    spatial dimensions] of lhs, [groups, taken, made, spatial dimensions] of
-    rhs, and [groups, batch, made, spatial dimensions] of the result. Every
+    row-major operand by a layout, the strides of [groups, batch, input
+    features, spatial dimensions] of lhs, [groups, input features, output
+    features, spatial dimensions] of rhs, and [groups, batch, output features,
+    spatial dimensions] of the result. Features are those of a group. Every
     element of the result is written once. All have elements of f32. Only
     schedules for CPUs have it.
 
     ```mlir
-    %r = weft.convolve %x, %w groups = 1 batch = 4 taken = 3 made = 8
+    %r = weft.convolve %x, %w groups = 1 batch = 4 input_features = 3 output_features = 8
         [16] by [3] to [8] strides = [2] low = [1]
         lhs_dilation = [1] rhs_dilation = [1]
         layouts = [3, 48, 1, 3] x [8, 8, 1, 24] -> [8, 64, 1, 8]
@@ -245,7 +247,8 @@ def Weft_ConvolveOp : Weft_Op<"convolve", [Pure, InstructionOpInterface]> {
   }];
   let arguments = (ins
     Weft_Tensor:$lhs, Weft_Tensor:$rhs,
-    I64Attr:$groups, I64Attr:$batch, I64Attr:$taken, I64Attr:$made,
+    I64Attr:$groups, I64Attr:$batch, I64Attr:$input_features,
+    I64Attr:$output_features,
     DenseI64ArrayAttr:$lhs_sizes, DenseI64ArrayAttr:$rhs_sizes,
     DenseI64ArrayAttr:$out_sizes, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$lhs_dilation,
@@ -254,12 +257,17 @@ def Weft_ConvolveOp : Weft_Op<"convolve", [Pure, InstructionOpInterface]> {
   let results = (outs Weft_Tensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `groups` `=` custom<Dim>($groups)
-    `batch` `=` custom<Dim>($batch) `taken` `=` custom<Dim>($taken)
-    `made` `=` custom<Dim>($made) $lhs_sizes `by` $rhs_sizes `to` $out_sizes
+    `batch` `=` custom<Dim>($batch)
+    `input_features` `=` custom<Dim>($input_features)
+    `output_features` `=` custom<Dim>($output_features) $lhs_sizes `by` $rhs_sizes `to` $out_sizes
     `strides` `=` $strides `low` `=` $low `lhs_dilation` `=` $lhs_dilation
     `rhs_dilation` `=` $rhs_dilation
     `layouts` `=` $lhs_layout `x` $rhs_layout `->` $out_layout attr-dict
     `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// Spatial dimensions; lib/Plan checks that plans have as many.
+    static constexpr size_t maxSpatialDims = 4;
   }];
   let hasVerifier = 1;
 }

@@ -12,6 +12,7 @@
 #include "weft/IR/DecompositionOpInterface.h"
 #include "weft/IR/GatherDims.h"
 #include "weft/IR/InstructionOpInterface.h"
+#include "weft/IR/ProductOpInterface.h"
 #include "weft/IR/ScheduleTypes.h"
 #include "weft/IR/ShardingRuleOpInterface.h"
 #include "weft/IR/VjpOpInterface.h"

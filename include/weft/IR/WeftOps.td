@@ -18,6 +18,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "weft/IR/ShardingRuleOpInterface.td"
+include "weft/IR/ProductOpInterface.td"
 include "weft/IR/VjpOpInterface.td"
 include "weft/IR/WeftAttrs.td"
 include "weft/IR/WeftDialect.td"
@@ -46,6 +47,8 @@ def Weft_Differentiable : DeclareOpInterfaceMethods<VjpOpInterface>;
 /// As above, and in which operands it is flat.
 def Weft_DifferentiableInSome
     : DeclareOpInterfaceMethods<VjpOpInterface, ["isFlatIn"]>;
+/// One whose time is that of matmuls.
+def Weft_Product : DeclareOpInterfaceMethods<ProductOpInterface>;
 
 /// One that keeps the element type.
 class Weft_ShapeOp<string mnemonic, list<Trait> traits = []>
@@ -73,7 +76,9 @@ def Weft_MeshOp : Weft_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 // Tensor ops
 //===----------------------------------------------------------------------===//
 
-def Weft_DotGeneralOp : Weft_TensorOp<"dot_general", [Weft_Differentiable]> {
+def Weft_DotGeneralOp
+    : Weft_TensorOp<"dot_general",
+                    [Weft_Differentiable, Weft_Product]> {
   let summary = "Batched matmul over any dimensions";
   let description = [{
     Multiplies the operands element by element along the batching dimensions and

@@ -16,19 +16,21 @@
 include "weft/IR/CompositeOps.td"
 
 /// One that is split over devices as it is.
-class Weft_WindowOp<string mnemonic, list<string> decomposition = []>
-    : Weft_Op<mnemonic, [Pure, Weft_Differentiable,
+class Weft_WindowOp<string mnemonic, list<string> decomposition = [],
+                    list<Trait> traits = []>
+    : Weft_Op<mnemonic, !listconcat([Pure, Weft_Differentiable,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface,
                                   ["getPropagationRule"]>,
         DeclareOpInterfaceMethods<DecompositionOpInterface,
                                   !listconcat(["isPartitioned"],
-                                              decomposition)>]> {
+                                              decomposition)>],
+        traits)> {
   let results = (outs Weft_FloatTensor:$result);
   let hasVerifier = 1;
 }
 
 def Weft_ConvolutionOp
-    : Weft_WindowOp<"convolution", ["isCpuInstruction"]> {
+    : Weft_WindowOp<"convolution", ["isCpuInstruction"], [Weft_Product]> {
   let summary = "Multiply a kernel with windows of a tensor";
   let description = [{
     `lhs` is [batch, spatial dimensions, features], the kernel `rhs` is [its

@@ -178,7 +178,7 @@ struct EntryReport {
   /// In the order of their first start.
   std::vector<CollectiveRecord> collectives;
   /// Instructions of each kind.
-  int64_t gemms = 0, attentions = 0, launches = 0, copies = 0;
+  int64_t gemms = 0, convolutions = 0, attentions = 0, launches = 0, copies = 0;
   /// Estimates for one rank and one call: floating-point operations, bytes that
   /// instructions read and write in memory, bytes sent.
   uint64_t flops = 0, memoryTraffic = 0, wireBytes = 0;

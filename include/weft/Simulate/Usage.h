@@ -31,8 +31,14 @@ inline double toSeconds(Picoseconds time) {
   return static_cast<double>(time) / oneSecond;
 }
 
-enum class KernelClass : uint8_t { Gemm, Attention, Other };
-inline constexpr size_t kernelClasses = 3;
+enum class KernelClass : uint8_t { Gemm, Convolution, Attention, Other };
+inline constexpr size_t kernelClasses = 4;
+/// In tables, and as keys of JSON.
+inline constexpr std::array<const char *, kernelClasses> kernelClassNames = {
+    "GEMM", "convolution", "attention", "other kernels"};
+inline constexpr std::array<const char *, kernelClasses> kernelClassKeys = {
+    "gemm_seconds", "convolution_seconds", "attention_seconds",
+    "other_kernel_seconds"};
 
 /// Collectives on one set of mesh axes, or the messages of a pipeline.
 struct Communication {
@@ -70,7 +76,7 @@ struct Usage {
   }
   void addFlops(int64_t flops, Picoseconds atPeak, bool recomputes);
   /// Of the stream of kernels.
-  Picoseconds busy() const { return kernels[0] + kernels[1] + kernels[2]; }
+  Picoseconds busy() const;
   Picoseconds exposed() const;
 };
 

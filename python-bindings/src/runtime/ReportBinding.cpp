@@ -73,6 +73,7 @@ void bindReport(nb::module_ &m) {
       .def_ro("name", &EntryReport::name)
       .def_ro("collectives", &EntryReport::collectives)
       .def_ro("gemms", &EntryReport::gemms)
+      .def_ro("convolutions", &EntryReport::convolutions)
       .def_ro("launches", &EntryReport::launches)
       .def_ro("copies", &EntryReport::copies)
       .def_ro("flops", &EntryReport::flops)

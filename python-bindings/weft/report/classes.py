@@ -5,6 +5,7 @@
 # Of the timeline, in the order of its legend. Its numbers are those of timeline.js.
 TIMES = {
     "GEMM": "#3266ad",
+    "convolution": "#2f8f83",
     "attention": "#7b5fb0",
     "other kernels": "#5aa7c7",
     "hidden communication": "#8cc084",
@@ -17,7 +18,7 @@ TIMES = {
     "once a step": "#a58a6f",
 }
 NUMBERS = {name: number for number, name in enumerate(TIMES)}
-OF_INSTRUCTIONS = {"gemm": "GEMM", "attention": "attention", "other": "other kernels",
+OF_INSTRUCTIONS = {"gemm": "GEMM", "convolution": "convolution", "attention": "attention", "other": "other kernels",
                    "collective": "hidden communication"}
 OF_PASSES = {"F": "forward", "B": "backward", "I": "input gradients", "W": "weight gradients"}
 HOST = "#e6c229"

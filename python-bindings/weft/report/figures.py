@@ -44,8 +44,9 @@ def slices_of(step: dict[str, Any]) -> list[Slice]:
         if any(times):
             found.append(Slice(name, colour, times, is_beside))
 
-    for key, name in (("gemm_seconds", "GEMM"), ("attention_seconds", "attention"), ("other_kernel_seconds", "other kernels")):
-        add(name, TIMES[name], [role[key] for role in roles])
+    for key, name in (("gemm", "GEMM"), ("convolution", "convolution"), ("attention", "attention"),
+                      ("other_kernel", "other kernels")):
+        add(name, TIMES[name], [role[f"{key}_seconds"] for role in roles])
     axes = [each["axes"] for each in roles[0]["communication"]]
     for number, name in enumerate(axes):
         add(f"exposed, {name}", EXPOSED[number % len(EXPOSED)],

@@ -65,18 +65,20 @@ Convolution::Convolution(const ConvolutionProblem &problem,
                          const ConvolutionOperands &operands,
                          WindowTileFunction compute, ThreadTeam &team)
     : problem(problem), compute(compute), team(team) {
-  const auto &[groups, batch, taken, made, windows] = this->problem;
+  const auto &[groups, batch, inputFeatures, outputFeatures, windows] =
+      this->problem;
   for (int64_t group = 0; group < groups.size; ++group) {
     WindowTile tile{};
     tile.lhs = operands.lhs + group * groups.lhs;
     tile.rhs = operands.rhs + group * groups.rhs;
     tile.out = operands.out + group * groups.out;
     tile.dims = static_cast<int>(windows.size());
-    tile.columns = made.size;
-    tile.rhsColumn = made.rhs;
-    tile.outColumn = made.out;
+    tile.columns = outputFeatures.size;
+    tile.rhsColumn = outputFeatures.rhs;
+    tile.outColumn = outputFeatures.out;
     addAxis(tile.rows, {batch.size, batch.lhs, batch.out, -1, 0});
-    addAxis(tile.depth, {taken.size, taken.lhs, taken.rhs, -1, 0});
+    addAxis(tile.depth,
+            {inputFeatures.size, inputFeatures.lhs, inputFeatures.rhs, -1, 0});
     addMatmuls(0, tile);
   }
 }

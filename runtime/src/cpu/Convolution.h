@@ -42,7 +42,7 @@ struct ConvolutionWindow {
 
 /// As plan::Convolution says, in f32.
 struct ConvolutionProblem {
-  ConvolutionDim groups, batch, taken, made;
+  ConvolutionDim groups, batch, inputFeatures, outputFeatures;
   std::vector<ConvolutionWindow> windows;
 };
 

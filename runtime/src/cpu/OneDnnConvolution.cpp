@@ -161,7 +161,8 @@ Status OneDnnConvolution::run() {
 /// So many images that a call takes much longer than to make it.
 static int64_t imagesOfCall(const ConvolutionProblem &p) {
   constexpr int64_t enough = 1 << 20;
-  int64_t products = p.groups.size * p.taken.size * p.made.size;
+  int64_t products =
+      p.groups.size * p.inputFeatures.size * p.outputFeatures.size;
   for (const ConvolutionWindow &w : p.windows)
     products *= w.rhs * w.out;
   int64_t images = 1;
@@ -176,12 +177,12 @@ static int64_t imagesOfCall(const ConvolutionProblem &p) {
 static Descriptions describe(const ConvolutionProblem &p, int64_t images) {
   constexpr auto type = dnnl::memory::data_type::f32;
   const bool hasGroups = p.groups.size > 1;
-  Dims lhs = {images, p.groups.size * p.taken.size},
-       lhsStrides = {p.batch.lhs, p.taken.lhs};
-  Dims out = {images, p.groups.size * p.made.size},
-       outStrides = {p.batch.out, p.made.out};
-  Dims rhs = {p.made.size, p.taken.size},
-       rhsStrides = {p.made.rhs, p.taken.rhs};
+  Dims lhs = {images, p.groups.size * p.inputFeatures.size},
+       lhsStrides = {p.batch.lhs, p.inputFeatures.lhs};
+  Dims out = {images, p.groups.size * p.outputFeatures.size},
+       outStrides = {p.batch.out, p.outputFeatures.out};
+  Dims rhs = {p.outputFeatures.size, p.inputFeatures.size},
+       rhsStrides = {p.outputFeatures.rhs, p.inputFeatures.rhs};
   if (hasGroups) {
     rhs.insert(rhs.begin(), p.groups.size);
     rhsStrides.insert(rhsStrides.begin(), p.groups.rhs);
@@ -209,8 +210,9 @@ static Descriptions describe(const ConvolutionProblem &p, int64_t images) {
 
 /// Whether it is one of oneDNN's, but for what it may refuse.
 static bool isForward(const ConvolutionProblem &p) {
-  const bool splitsFeatures = p.groups.lhs == p.taken.size * p.taken.lhs &&
-                              p.groups.out == p.made.size * p.made.out;
+  const bool splitsFeatures =
+      p.groups.lhs == p.inputFeatures.size * p.inputFeatures.lhs &&
+      p.groups.out == p.outputFeatures.size * p.outputFeatures.out;
   return !p.windows.empty() && (p.groups.size == 1 || splitsFeatures) &&
          std::ranges::all_of(p.windows, [](const ConvolutionWindow &w) {
            return w.lhsDilation == 1 && w.low >= 0;
@@ -227,7 +229,7 @@ create(const ConvolutionProblem &problem, const ConvolutionOperands &operands,
   // leaves most of a tile's columns empty, which takes longer than to wait.
   constexpr int64_t fewFeatures = 8;
   if (problem.batch.size / images < team.size() &&
-      (problem.groups.size == 1 || problem.made.size >= fewFeatures))
+      (problem.groups.size == 1 || problem.outputFeatures.size >= fewFeatures))
     return nullptr;
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::primitive_attr attributes;

@@ -41,8 +41,8 @@ EntryMemory::problem(const plan::Convolution &convolution) const {
   const auto &out = *convolution.out_strides();
   ConvolutionProblem problem{{convolution.groups(), lhs[0], rhs[0], out[0]},
                              {convolution.batch(), lhs[1], 0, out[1]},
-                             {convolution.taken(), lhs[2], rhs[1], 0},
-                             {convolution.made(), 0, rhs[2], out[2]},
+                             {convolution.input_features(), lhs[2], rhs[1], 0},
+                             {convolution.output_features(), 0, rhs[2], out[2]},
                              {}};
   for (const plan::ConvolutionWindow *w : *convolution.windows())
     problem.windows.push_back(

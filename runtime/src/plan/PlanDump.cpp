@@ -222,10 +222,18 @@ void Dumper::buffer(uint32_t index, const plan::Buffer &buffer) {
 void Dumper::operation(const plan::Convolution &convolution) {
   print("convolution %{} * %{} -> %{} groups {} batch {} features {} to {}",
         convolution.lhs(), convolution.rhs(), convolution.out(),
-        convolution.groups(), convolution.batch(), convolution.taken(),
-        convolution.made());
-  for (const plan::ConvolutionWindow *window : *convolution.windows())
-    print(" [{} by {} to {}]", window->lhs(), window->rhs(), window->out());
+        convolution.groups(), convolution.batch(), convolution.input_features(),
+        convolution.output_features());
+  for (const plan::ConvolutionWindow *w : *convolution.windows())
+    print(" [{} by {} to {} stride {} low {} dilations {} x {} strides {} x {} "
+          "-> {}]",
+          w->lhs(), w->rhs(), w->out(), w->stride(), w->low(),
+          w->lhs_dilation(), w->rhs_dilation(), w->lhs_stride(),
+          w->rhs_stride(), w->out_stride());
+  print(" strides [{}] x [{}] -> [{}]",
+        fmt::join(*convolution.lhs_strides(), ", "),
+        fmt::join(*convolution.rhs_strides(), ", "),
+        fmt::join(*convolution.out_strides(), ", "));
 }
 
 void Dumper::operation(const plan::Gemm &gemm) {

@@ -130,20 +130,20 @@ Status verifyConvolution(const VerifiedHeader &header, const plan::Entry &entry,
   using Window = plan::ConvolutionWindow;
   WEFT_ASSIGN_OR_RETURN(const Extents ofLhs,
                         extentsOf("lhs", c.lhs_strides(),
-                                  {c.groups(), c.batch(), c.taken()}, c,
-                                  [](const Window &w) {
+                                  {c.groups(), c.batch(), c.input_features()},
+                                  c, [](const Window &w) {
                                     return Extent{w.lhs(), w.lhs_stride()};
                                   }));
-  WEFT_ASSIGN_OR_RETURN(const Extents ofRhs,
-                        extentsOf("rhs", c.rhs_strides(),
-                                  {c.groups(), c.taken(), c.made()}, c,
-                                  [](const Window &w) {
-                                    return Extent{w.rhs(), w.rhs_stride()};
-                                  }));
+  WEFT_ASSIGN_OR_RETURN(
+      const Extents ofRhs,
+      extentsOf(
+          "rhs", c.rhs_strides(),
+          {c.groups(), c.input_features(), c.output_features()}, c,
+          [](const Window &w) { return Extent{w.rhs(), w.rhs_stride()}; }));
   WEFT_ASSIGN_OR_RETURN(const Extents ofOut,
                         extentsOf("out", c.out_strides(),
-                                  {c.groups(), c.batch(), c.made()}, c,
-                                  [](const Window &w) {
+                                  {c.groups(), c.batch(), c.output_features()},
+                                  c, [](const Window &w) {
                                     return Extent{w.out(), w.out_stride()};
                                   }));
   WEFT_RETURN_IF_ERROR(verifyExtents(lhs, "lhs", ofLhs));

@@ -23,7 +23,7 @@ namespace {
 /// features], or, `transposed`, with batch and features of lhs exchanged, as
 /// the derivative by a kernel has them.
 struct Case {
-  int64_t groups = 1, batch = 1, taken = 1, made = 1;
+  int64_t groups = 1, batch = 1, inputFeatures = 1, outputFeatures = 1;
   std::vector<ConvolutionWindow> windows;
   bool transposed = false;
 };
@@ -44,13 +44,13 @@ struct Sizes {
 
 /// Strides of dense tensors.
 Sizes layOut(const Case &c, ConvolutionProblem &p) {
-  const int64_t last = c.transposed ? c.batch : c.groups * c.taken;
-  int64_t lhs = last, rhs = c.taken * c.groups * c.made,
-          out = c.groups * c.made;
-  p = {{c.groups, c.taken, c.made, c.made},
+  const int64_t last = c.transposed ? c.batch : c.groups * c.inputFeatures;
+  int64_t lhs = last, rhs = c.inputFeatures * c.groups * c.outputFeatures,
+          out = c.groups * c.outputFeatures;
+  p = {{c.groups, c.inputFeatures, c.outputFeatures, c.outputFeatures},
        {c.batch, 1, 0, 0},
-       {c.taken, 1, c.groups * c.made, 0},
-       {c.made, 0, 1, 1},
+       {c.inputFeatures, 1, c.groups * c.outputFeatures, 0},
+       {c.outputFeatures, 0, 1, 1},
        c.windows};
   for (size_t i = p.windows.size(); i-- > 0;) {
     ConvolutionWindow &w = p.windows[i];
@@ -60,12 +60,12 @@ Sizes layOut(const Case &c, ConvolutionProblem &p) {
   }
   p.batch.out = out;
   if (c.transposed) {
-    p.taken.lhs = lhs;
-    p.groups.lhs = c.taken * lhs;
+    p.inputFeatures.lhs = lhs;
+    p.groups.lhs = c.inputFeatures * lhs;
   } else {
     p.batch.lhs = lhs;
   }
-  return {lhs * (c.transposed ? c.groups * c.taken : c.batch), rhs,
+  return {lhs * (c.transposed ? c.groups * c.inputFeatures : c.batch), rhs,
           out * c.batch};
 }
 
@@ -74,8 +74,8 @@ void addProducts(const ConvolutionProblem &p, const float *lhs,
                  const float *rhs, const std::vector<int64_t> &place,
                  size_t dim, float &sum) {
   if (dim == p.windows.size()) {
-    for (int64_t k = 0; k < p.taken.size; ++k)
-      sum += lhs[k * p.taken.lhs] * rhs[k * p.taken.rhs];
+    for (int64_t k = 0; k < p.inputFeatures.size; ++k)
+      sum += lhs[k * p.inputFeatures.lhs] * rhs[k * p.inputFeatures.rhs];
     return;
   }
   const ConvolutionWindow &w = p.windows[dim];
@@ -117,14 +117,14 @@ void check(const Case &c, decltype(bindConvolution) *bind, int threads) {
       offset += place[i] * p.windows[i].outStride;
     for (int64_t g = 0; g < c.groups; ++g)
       for (int64_t b = 0; b < c.batch; ++b)
-        for (int64_t j = 0; j < c.made; ++j) {
+        for (int64_t j = 0; j < c.outputFeatures; ++j) {
           float sum = 0;
           addProducts(p, lhs.data() + g * p.groups.lhs + b * p.batch.lhs,
-                      rhs.data() + g * p.groups.rhs + j * p.made.rhs, place, 0,
-                      sum);
-          ASSERT_EQ(
-              out[g * p.groups.out + b * p.batch.out + j * p.made.out + offset],
-              sum)
+                      rhs.data() + g * p.groups.rhs + j * p.outputFeatures.rhs,
+                      place, 0, sum);
+          ASSERT_EQ(out[g * p.groups.out + b * p.batch.out +
+                        j * p.outputFeatures.out + offset],
+                    sum)
               << "group " << g << ", batch " << b << ", feature " << j
               << ", offset " << offset;
         }
@@ -137,51 +137,54 @@ void check(const Case &c, decltype(bindConvolution) *bind, int threads) {
 }
 
 const std::vector<Case> cases = {
-    {.batch = 2, .taken = 3, .made = 5, .windows = {window(7, 3)}},
+    {.batch = 2,
+     .inputFeatures = 3,
+     .outputFeatures = 5,
+     .windows = {window(7, 3)}},
     {.batch = 3,
-     .taken = 16,
-     .made = 40,
+     .inputFeatures = 16,
+     .outputFeatures = 40,
      .windows = {window(9, 3, 1, 1, 1), window(13, 3, 1, 1, 1)}},
     // More depth than is packed at once, and rows of several blocks.
     {.batch = 5,
-     .taken = 33,
-     .made = 32,
+     .inputFeatures = 33,
+     .outputFeatures = 32,
      .windows = {window(12, 3, 1, 1, 1), window(11, 5, 1, 2, 2)}},
     // Strides, dilations, and elements that are cut off.
     {.batch = 2,
-     .taken = 4,
-     .made = 33,
+     .inputFeatures = 4,
+     .outputFeatures = 33,
      .windows = {window(14, 3, 2, 1, 0), window(15, 3, 3, -1, 2, 1, 2)}},
     // Zeros between elements; some windows meet no element at all.
     {.batch = 2,
-     .taken = 4,
-     .made = 6,
+     .inputFeatures = 4,
+     .outputFeatures = 6,
      .windows = {window(5, 3, 1, 2, 1, 2), window(6, 1, 1, 0, 1, 3)}},
     {.batch = 2,
-     .taken = 4,
-     .made = 6,
+     .inputFeatures = 4,
+     .outputFeatures = 6,
      .windows = {window(7, 4, 2, 1, 3, 3, 2)}},
     {.batch = 1,
-     .taken = 1,
-     .made = 32,
+     .inputFeatures = 1,
+     .outputFeatures = 32,
      .windows = {window(28, 5), window(28, 5)}},
     {.groups = 3,
      .batch = 2,
-     .taken = 8,
-     .made = 16,
+     .inputFeatures = 8,
+     .outputFeatures = 16,
      .windows = {window(8, 3, 1, 1, 1), window(8, 3, 1, 1, 1)}},
     // The derivative by a kernel of 3 x 3, strides of 2.
     {.batch = 20,
-     .taken = 4,
-     .made = 64,
+     .inputFeatures = 4,
+     .outputFeatures = 64,
      .windows = {window(16, 8, 1, 1, 0, 1, 2), window(16, 8, 1, 1, 0, 1, 2)},
      .transposed = true},
     {.batch = 2,
-     .taken = 3,
-     .made = 8,
+     .inputFeatures = 3,
+     .outputFeatures = 8,
      .windows = {window(5, 2, 1, 1), window(4, 2), window(6, 3, 2, 1, 1)}},
     // No spatial dimension.
-    {.batch = 5, .taken = 3, .made = 8},
+    {.batch = 5, .inputFeatures = 3, .outputFeatures = 8},
 };
 
 TEST(Convolution, IsTheSumOfProducts) {

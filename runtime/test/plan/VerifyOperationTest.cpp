@@ -193,8 +193,8 @@ TEST(VerifyOperation, Convolution) {
     convolution.out = y;
     convolution.groups = 1;
     convolution.batch = 2;
-    convolution.taken = 3;
-    convolution.made = 5;
+    convolution.input_features = 3;
+    convolution.output_features = 5;
     convolution.lhs_strides = {3, 18, 1};
     convolution.rhs_strides = {5, 5, 1};
     convolution.out_strides = {5, 20, 1};
@@ -222,12 +222,12 @@ TEST(VerifyOperation, Convolution) {
   expect("a window with stride 1, low 1099511627776");
   convolution.lhs_strides.pop_back();
   expect("lhs has 2 strides, must have 3");
-  convolution.taken = 0;
+  convolution.input_features = 0;
   expect("lhs has a dimension of 0 elements with stride 1, must be at least 1 "
          "and 0");
   convolution.rhs_strides.back() = -1;
   expect("rhs has a dimension of 5 elements with stride -1");
-  convolution.taken = int64_t(1) << 62;
+  convolution.input_features = int64_t(1) << 62;
   convolution.lhs_strides[2] = convolution.rhs_strides[1] = 0;
   expect("lhs has more elements than buffer 0, which has 36");
   convolution.lhs_strides[1] = 19;

@@ -181,6 +181,7 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   launch.flops = 10;
   launch.bytes = 80;
   add(plan::LaunchT());
+  add(plan::ConvolutionT());
   add(plan::CopyT()).bytes = 8;
   table.states.push_back(std::make_unique<plan::StateT>());
   table.states[0]->name = "w";
@@ -195,6 +196,7 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   PlanReport report = this->report();
   const EntryReport &step = report.entries[0];
   EXPECT_EQ(step.gemms, 1);
+  EXPECT_EQ(step.convolutions, 1);
   EXPECT_EQ(step.launches, 2);
   EXPECT_EQ(step.copies, 1);
   EXPECT_EQ(step.flops, 1010u);
@@ -204,7 +206,7 @@ TEST_F(PlanReportTest, WorkAndMemory) {
   EXPECT_EQ(step.memory[0].livenessBytes, 1000u);
   EXPECT_EQ(step.memory[0].arenaBytes, 2048u);
   EXPECT_EQ(printPlanReport(report),
-            "entry step: 1 GEMM, 2 kernel launches, 1 copy\n"
+            "entry step: 1 GEMM, 1 convolution, 2 kernel launches, 1 copy\n"
             "memory of a rank in step\n"
             "                           at the peak       highest\n"
             "  parameters                       70 B          70 B\n"

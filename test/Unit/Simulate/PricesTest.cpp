@@ -45,6 +45,9 @@ protected:
   Picoseconds kernel(double seconds) const {
     return toPicoseconds(seconds) - launch;
   }
+  Picoseconds timeOf(KernelClass kind) const {
+    return usage.kernels[static_cast<size_t>(kind)];
+  }
 
   cost::CostModel cost{*cost::loadCluster("dgx-h100").cluster};
   const Picoseconds launch = toPicoseconds(cost.launch());
@@ -68,7 +71,7 @@ TEST_F(PricesTest, GemmsHaveTheirShapeTypeAndLayout) {
   EXPECT_EQ(predicted(),
             kernel(cost.gemm(
                 {1000, 500, 2001, 3, cost::Precision::BF16, true, true})));
-  EXPECT_EQ(usage.kernels[0], predicted());
+  EXPECT_EQ(timeOf(KernelClass::Gemm), predicted());
   step.buffers[0]->dtype = plan::DType::F32;
   EXPECT_EQ(predicted(), kernel(cost.gemm({1000, 500, 2001, 3,
                                            cost::Precision::F32, true, true})));
@@ -77,6 +80,24 @@ TEST_F(PricesTest, GemmsHaveTheirShapeTypeAndLayout) {
   EXPECT_EQ(predicted(),
             kernel(cost.gemm(
                 {1000, 500, 2001, 3, cost::Precision::TF32, true, true})));
+}
+
+TEST_F(PricesTest, ConvolutionsAreMatmulsOfWindows) {
+  plan::ConvolutionT convolution;
+  convolution.lhs = convolution.rhs = convolution.out =
+      addBuffer(plan::DType::F32, 1);
+  convolution.groups = 2;
+  convolution.batch = 4;
+  convolution.input_features = 3;
+  convolution.output_features = 8;
+  // The second is between zeros, one of two of which has an element.
+  convolution.windows = {{16, 5, 16, 1, 2, 1, 1, 3, 24, 8},
+                         {16, 4, 31, 1, 2, 2, 1, 3, 24, 8}};
+  add(convolution);
+  EXPECT_EQ(predicted(), kernel(cost.gemm({4 * 16 * 31, 8, 3 * 5 * 4 / 2, 2,
+                                           cost::Precision::F32})));
+  EXPECT_EQ(timeOf(KernelClass::Convolution), predicted());
+  EXPECT_EQ(timeOf(KernelClass::Gemm), 0);
 }
 
 TEST_F(PricesTest, AttentionHasItsSizes) {
@@ -89,7 +110,7 @@ TEST_F(PricesTest, AttentionHasItsSizes) {
   cost::Attention expected{
       2, 16, 4, 1024, 2048, 128, true, false, cost::Precision::BF16};
   EXPECT_EQ(predicted(), kernel(cost.attention(expected)));
-  EXPECT_EQ(usage.kernels[1], predicted());
+  EXPECT_EQ(timeOf(KernelClass::Attention), predicted());
   step.instructions.clear();
   plan::AttentionGradT grad;
   grad.sizes = std::make_unique<plan::AttentionSizes>(*attention.sizes);
@@ -106,7 +127,7 @@ TEST_F(PricesTest, KernelsTakeTheirTraffic) {
   launched.access = {2, 1};
   add(launched).bytes = 20 << 20;
   EXPECT_EQ(predicted(), kernel(cost.memoryKernel({16 << 20, 4 << 20})));
-  EXPECT_EQ(usage.kernels[2], predicted());
+  EXPECT_EQ(timeOf(KernelClass::Other), predicted());
   // Of a kernel that reads a part of what it may.
   step.instructions[0]->bytes = 5 << 20;
   EXPECT_EQ(predicted(), kernel(cost.memoryKernel({1 << 20, 4 << 20})));
