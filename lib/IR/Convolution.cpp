@@ -55,23 +55,24 @@ static LogicalResult verifyFeatures(ConvolutionOp op, int64_t rank) {
   RankedTensorType lhs = op.getLhs().getType();
   int64_t groups = op.getGroups();
   int64_t given = lhs.getDimSize(rank + 1),
-          taken = op.getRhs().getType().getDimSize(rank),
-          made = op.getRhs().getType().getDimSize(rank + 1);
+          inputFeatures = op.getRhs().getType().getDimSize(rank),
+          outputFeatures = op.getRhs().getType().getDimSize(rank + 1);
   if (groups < 1)
     return op.emitOpError("groups must be at least 1, got ") << groups;
   if (op.hasGroupsApart()) {
-    if (given != groups || lhs.getDimSize(rank + 2) != taken)
+    if (given != groups || lhs.getDimSize(rank + 2) != inputFeatures)
       return op.emitOpError("lhs must have the groups, ")
-             << groups << ", and the features of the kernel, " << taken
+             << groups << ", and the features of the kernel, " << inputFeatures
              << ", as its last dims, got " << given << " and "
              << lhs.getDimSize(rank + 2);
-  } else if (given != groups * taken) {
+  } else if (given != groups * inputFeatures) {
     return op.emitOpError("lhs must have the features of the kernel, ")
-           << taken << ", for each of " << groups << " groups, got " << given;
+           << inputFeatures << ", for each of " << groups << " groups, got "
+           << given;
   }
-  if (made % groups != 0)
+  if (outputFeatures % groups != 0)
     return op.emitOpError("the result's features must be divisible by the ")
-           << groups << " groups, got " << made;
+           << groups << " groups, got " << outputFeatures;
   return success();
 }
 
@@ -81,6 +82,9 @@ LogicalResult ConvolutionOp::verify() {
   if (rhs.getRank() < 2 || (lhs.getRank() != rhs.getRank() && !mayBeApart))
     return emitOpError("operands must have one rank of at least 2, got ")
            << lhs.getRank() << " and " << rhs.getRank();
+  for (RankedTensorType type : {lhs, rhs})
+    if (type.getNumElements() == 0)
+      return emitOpError("operands must have elements, got ") << type;
   int64_t rank = rhs.getRank() - 2;
   if (failed(verifyWindow(*this, rank)) || failed(verifyFeatures(*this, rank)))
     return failure();

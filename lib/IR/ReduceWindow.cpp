@@ -39,6 +39,8 @@ static LogicalResult verifyWindows(Operation *op, const Windows &windows,
         {"dilation", windows.dilation}})
     if (number < 1)
       return op->emitOpError() << name << " must be at least 1, got " << number;
+  if (type.getNumElements() == 0)
+    return op->emitOpError("windows must be of elements, got ") << type;
   int64_t room = type.getDimSize(windows.dim) + windows.low + windows.high;
   if (windows.span() > room)
     return op->emitOpError("a window spans ")

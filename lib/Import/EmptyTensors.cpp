@@ -38,7 +38,7 @@ static Values concatenate(Conversion &c) {
   return {parts.size() == 1 ? parts.front() : c.concat(parts, *dim)};
 }
 
-/// What the reduction begins with.
+/// What the reduction begins with, also of windows.
 static Values reduceNothing(Conversion &c) {
   Values results;
   size_t count = c.getSource()->getNumResults();
@@ -76,9 +76,13 @@ Values weft::stablehlo::convertWithoutElements(Conversion &c) {
                 [](Conversion &c) -> Values {
                   return {c.hasOperands(2) ? everywhere(c, 1) : Value()};
                 })
-          .Case("stablehlo.reduce", reduceNothing)
-          .Case(
-              "stablehlo.dot_general",
+          .Cases({"stablehlo.reduce", "stablehlo.reduce_window"}, reduceNothing)
+          .Case("stablehlo.select_and_scatter",
+                [](Conversion &c) -> Values {
+                  return {c.hasOperands(3) ? everywhere(c, 2) : Value()};
+                })
+          .Cases(
+              {"stablehlo.dot_general", "stablehlo.convolution"},
               [](Conversion &c) -> Values { return {c.splat(c.type(), 0.0)}; })
           .Case("stablehlo.scatter",
                 [](Conversion &c) -> Values { return {scatter(c)}; })

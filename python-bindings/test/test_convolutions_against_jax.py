@@ -52,6 +52,18 @@ CONVOLUTIONS = {
     "no space": ((3, 4), (4, 5), ((), []), dict(dimension_numbers=("NC", "IO", "NC"))),
 }
 
+# As above: a tensor or, by its padding, a room without elements. What the kernel covers of it is 0.
+EMPTY_CONVOLUTIONS = {
+    "no batch": ((0, 5, 6, 3), (3, 3, 3, 4), ((1, 1), "SAME"), dict(dimension_numbers=IMAGE)),
+    "no space": ((2, 0, 6, 3), (3, 3, 3, 4), ((1, 1), "SAME"), dict(dimension_numbers=IMAGE)),
+    "padding alone": ((2, 0, 6, 3), (3, 3, 3, 4), ((1, 1), [(2, 2), (1, 1)]), dict(dimension_numbers=IMAGE)),
+    "spread": ((2, 0, 6, 3), (2, 3, 3, 4), ((1, 1), [(2, 2), (1, 1)]), dict(dimension_numbers=IMAGE, lhs_dilation=(2, 1))),
+    "no features": ((2, 5, 6, 0), (3, 3, 0, 4), ((2, 1), "VALID"), dict(dimension_numbers=IMAGE)),
+    "no result": ((2, 5, 6, 3), (3, 3, 3, 0), ((1, 1), "SAME"), dict(dimension_numbers=IMAGE)),
+    "groups of none": ((2, 5, 6, 0), (3, 3, 0, 4), ((1, 1), "SAME"), dict(dimension_numbers=IMAGE, feature_group_count=2)),
+    "groups, no result": ((2, 5, 6, 4), (3, 3, 2, 0), ((1, 1), "SAME"), dict(dimension_numbers=IMAGE, feature_group_count=2)),
+}
+
 # Name: shape, windows, strides, padding, further arguments of reduce_window.
 WINDOWS = {
     "halves": ((2, 6, 4, 3), (1, 2, 2, 1), (1, 2, 2, 1), "VALID", {}),
@@ -66,6 +78,13 @@ WINDOWS = {
     "lines": ((4, 3), (1, 1), (2, 1), "VALID", {}),
 }
 
+EMPTY_WINDOWS = {
+    "no batch": ((0, 4, 4, 3), (1, 2, 2, 1), (1, 2, 2, 1), "VALID", {}),
+    "no space": ((2, 0, 4, 3), (1, 2, 2, 1), (1, 2, 2, 1), "SAME", {}),
+    "padding alone": ((2, 0, 4, 3), (1, 2, 2, 1), (1, 2, 2, 1), [(0, 0), (1, 1), (0, 0), (0, 0)], {}),
+    "no features": ((2, 4, 4, 0), (1, 2, 2, 1), (1, 2, 2, 1), "VALID", {}),
+}
+
 
 def arrays(shapes, seed=0, dtype=np.float32):
     rng = np.random.default_rng(seed)
@@ -78,13 +97,13 @@ def losses(lax, np_, cases, calls, inputs):
     return sum(np_.sum(np_.square(r.astype("float32"))) for r in results), results
 
 
-def convolution(lax, x, w, *, name):
-    _, _, arguments, options = CONVOLUTIONS[name]
+def convolution(lax, x, w, *, name, cases=CONVOLUTIONS):
+    _, _, arguments, options = cases[name]
     return lax.conv_general_dilated(x, w, *arguments, **options)
 
 
-def reduction(lax, x, *, name, kind):
-    _, windows, strides, padding, options = WINDOWS[name]
+def reduction(lax, x, *, name, kind, cases=WINDOWS):
+    _, windows, strides, padding, options = cases[name]
     if kind != "add" and options:
         x = lax.stop_gradient(x)  # JAX has no derivative of these
     init = {"add": 0.0, "max": -np.inf, "min": np.inf}[kind]
@@ -114,12 +133,32 @@ def both(names, calls, inputs, tolerance):
 def close(got, want, tolerance, what):
     got, want = (np.asarray(a).astype(np.float32) for a in (got, want))
     assert got.shape == want.shape, what
-    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max(np.abs(want).max(), 1e-30), err_msg=what)
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * np.abs(want).max(initial=1e-30), err_msg=what)
 
 
 def test_convolutions():
     inputs = [tuple(arrays(shapes, seed)) for seed, (*shapes, _, _) in enumerate(CONVOLUTIONS.values())]
     both(list(CONVOLUTIONS), [partial(convolution, name=name) for name in CONVOLUTIONS], inputs, 1e-5)
+
+
+def test_convolutions_without_elements():
+    inputs = [tuple(arrays(shapes, seed)) for seed, (*shapes, _, _) in enumerate(EMPTY_CONVOLUTIONS.values())]
+    both(list(EMPTY_CONVOLUTIONS),
+         [partial(convolution, name=name, cases=EMPTY_CONVOLUTIONS) for name in EMPTY_CONVOLUTIONS], inputs, 1e-5)
+
+
+def test_windows_that_do_not_fit_have_no_result():
+    """As JAX has it, which also differentiates it; in Weft a window must fit what has elements."""
+    def step(x, w):
+        return jax.value_and_grad(lambda x, w: (jnp.sum(jlax.conv_general_dilated(
+            x, w, (1, 1), "VALID", dimension_numbers=IMAGE)) + jnp.sum(jlax.reduce_window(
+                x, -jnp.inf, jlax.max, (1, 3, 1, 1), (1, 1, 1, 1), "VALID"))), (0, 1))(x, w)
+
+    x, w = arrays([(2, 2, 6, 3), (3, 3, 3, 4)])
+    value, slopes = weft.from_jax(step, x, w).compile()(x, w)
+    assert value == 0
+    for slope, of in zip(slopes, (x, w)):
+        np.testing.assert_array_equal(slope, np.zeros_like(of))
 
 
 def test_convolutions_of_16_bits():
@@ -132,6 +171,26 @@ def test_convolutions_of_16_bits():
 def test_windows(kind):
     inputs = [tuple(arrays([shape], seed)) for seed, (shape, *_) in enumerate(WINDOWS.values())]
     both(list(WINDOWS), [partial(reduction, name=name, kind=kind) for name in WINDOWS], inputs, 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["add", "max"])
+def test_windows_of_nothing(kind):
+    inputs = [tuple(arrays([shape], seed)) for seed, (shape, *_) in enumerate(EMPTY_WINDOWS.values())]
+    # The maximum of padding is -inf, of which a square is no number to compare.
+    names = [name for name in EMPTY_WINDOWS if kind == "add" or name != "padding alone"]
+    inputs = [values for name, values in zip(EMPTY_WINDOWS, inputs) if name in names]
+    both(names, [partial(reduction, name=name, kind=kind, cases=EMPTY_WINDOWS) for name in names], inputs, 1e-5)
+
+
+def test_the_maximum_of_padding():
+    def pooled(lax, x):
+        return reduction(lax, x, name="padding alone", kind="max", cases=EMPTY_WINDOWS)
+
+    x = np.zeros((2, 0, 4, 3), np.float32)
+    wanted = np.full((2, 1, 2, 3), -np.inf, np.float32)
+    np.testing.assert_array_equal(jax.jit(partial(pooled, jlax))(x), wanted)
+    np.testing.assert_array_equal(weft.jit(partial(pooled, wlax))(x), wanted)
+    np.testing.assert_array_equal(weft.from_jax(partial(pooled, jlax), x).compile()(x), wanted)
 
 
 def test_every_split():

@@ -33,6 +33,7 @@ def conv(x=X, w=W, strides=(1,), padding="VALID", **options):
     (lambda: conv(batch_group_count=3), "batch_group_count=3 must divide the batch of 2"),
     (lambda: conv(feature_group_count=2), "2 groups of 4 features of the kernel, which makes 5, do not fit 4 features"),
     (lambda: conv(rhs_dilation=(3,)), "a window of 7 elements does not fit in dimension 0, which has 6 with its padding"),
+    (lambda: conv(w=W[:0]), r"a window must have at least 1 element along each dimension, got \(0,\)"),
     (lambda: lax.reduce_window(X.astype(np.int32), 0, lax.add, (1, 2, 1)), "takes floats, and weft.lax.add, max or min"),
     (lambda: lax.reduce_window(X, 1.0, lax.mul, (1, 2, 1)), "max or min, got .* and multiply"),
     (lambda: nn.max_pool(X, (2, 2, 2)), r"a window of \(2, 2, 2\) and strides \(1, 1, 1\) do not fit shape \(2, 6, 4\)"),

@@ -112,3 +112,11 @@ func.func @f(%x: tensor<2x8x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
   %r = weft.convolution %x, %w strides = [1, 1] low = [0, 0] high = [0, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 1 : (tensor<2x8x8x6xf32>, tensor<3x3x6x4xf32>) -> tensor<3x6x6x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x0x8x6xf32>, %w: tensor<3x3x6x4xf32>) {
+  // expected-error @below {{'weft.convolution' op operands must have elements, got 'tensor<2x0x8x6xf32>'}}
+  %r = weft.convolution %x, %w strides = [1, 1] low = [2, 0] high = [2, 0] lhs_dilation = [1, 1] rhs_dilation = [1, 1] groups = 1 : (tensor<2x0x8x6xf32>, tensor<3x3x6x4xf32>) -> tensor<2x2x6x4xf32>
+  return
+}

@@ -56,3 +56,11 @@ func.func @f(%x: tensor<4x8x3xf32>) {
   %r = weft.reduce_window max %x dim = 1 size = 2 stride = 2 dilation = 1 : tensor<4x8x3xf32> -> tensor<4x3x3xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x0x3xf32>) {
+  // expected-error @below {{'weft.reduce_window' op windows must be of elements, got 'tensor<4x0x3xf32>'}}
+  %r = weft.reduce_window max %x dim = 1 size = 2 stride = 2 dilation = 1 {low = 2 : i64} : tensor<4x0x3xf32> -> tensor<4x1x3xf32>
+  return
+}

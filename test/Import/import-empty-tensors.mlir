@@ -111,3 +111,30 @@ func.func @border(%empty: tensor<0x4xf32>, %x: tensor<3x4xf32>) -> (tensor<0x4xf
   // CHECK: return %[[EMPTY]], %arg1, %[[IDS]]
   return %0, %1, %2 : tensor<0x4xf32>, tensor<3x4xf32>, tensor<0x2xi32>
 }
+
+// Windows of padding alone.
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: tensor<2x0x3xf32>, %w: tensor<2x3x4xf32>, %i: tensor<f32>, %y: tensor<2x1x3xf32>, %g: tensor<2x0x3xf32>)
+    -> (tensor<2x3x4xf32>, tensor<2x3x3xf32>, tensor<2x1x3xf32>) {
+  // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<2x3x4xf32>
+  %0 = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, padding = dense<[[2, 2]]> : tensor<1x2xi64>}> : (tensor<2x0x3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  // CHECK-DAG: %[[INIT:.*]] = weft.broadcast %arg2 dims = [] : tensor<f32> -> tensor<2x3x3xf32>
+  %1 = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 1, 2, 1>, padding = dense<[[0, 0], [2, 2], [0, 0]]> : tensor<3x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = "stablehlo.maximum"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%m) : (tensor<f32>) -> ()
+  }) : (tensor<2x0x3xf32>, tensor<f32>) -> tensor<2x3x3xf32>
+  // No window fits in: nothing is added.
+  // CHECK-DAG: %[[SLOPES:.*]] = weft.broadcast %arg2 dims = [] : tensor<f32> -> tensor<2x1x3xf32>
+  %2 = "stablehlo.select_and_scatter"(%y, %g, %i) <{window_dimensions = array<i64: 1, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "stablehlo.return"(%m) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%m) : (tensor<f32>) -> ()
+  }) : (tensor<2x1x3xf32>, tensor<2x0x3xf32>, tensor<f32>) -> tensor<2x1x3xf32>
+  // CHECK: return %[[ZEROS]], %[[INIT]], %[[SLOPES]]
+  return %0, %1, %2 : tensor<2x3x4xf32>, tensor<2x3x3xf32>, tensor<2x1x3xf32>
+}

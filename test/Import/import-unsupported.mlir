@@ -29,7 +29,7 @@
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
 // CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1
 // CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
-// CHECK: note: stablehlo.reduce_window: of a tensor without elements
+// CHECK: note: stablehlo.gather: of a tensor without elements
 // CHECK: note: stablehlo.scatter: at indices without numbers
 // CHECK: note: stablehlo.convert: type tensor<4xf32, "sparse">: a tensor of a graph has no encoding
 // CHECK: note: stablehlo.convert: type tuple<>: values of a graph are ranked tensors
@@ -125,11 +125,8 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   %15 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf8E5M2>
   %16 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<?xf32>
   %empty = "stablehlo.slice"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> tensor<0xf32>
-  %17 = "stablehlo.reduce_window"(%empty, %zero) <{window_dimensions = array<i64: 1>, padding = dense<[[1, 0]]> : tensor<1x2xi64>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%c) : (tensor<f32>) -> ()
-  }) : (tensor<0xf32>, tensor<f32>) -> tensor<1xf32>
+  %izeros = "stablehlo.constant"() <{value = dense<0> : tensor<2x1xi32>}> : () -> tensor<2x1xi32>
+  %17 = "stablehlo.gather"(%empty, %izeros) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<0xf32>, tensor<2x1xi32>) -> tensor<2xf32>
   %nowhere = "stablehlo.constant"() <{value = dense<> : tensor<2x0xi32>}> : () -> tensor<2x0xi32>
   %rows = "stablehlo.broadcast_in_dim"(%x) <{broadcast_dimensions = array<i64: 1>}> : (tensor<4xf32>) -> tensor<2x4xf32>
   %places = "stablehlo.scatter"(%x, %nowhere, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], index_vector_dim = 1>}> ({

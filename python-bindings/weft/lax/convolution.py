@@ -84,6 +84,9 @@ def conv_general_dilated(
     if isinstance(padding, str) and any(n > 1 for n in spread):
         raise ValueError(f"{user_line()}: {function}: with lhs_dilation, padding must be pairs of numbers; "
                          "conv_transpose takes SAME and VALID")
+    if 0 in w.shape[:rank]:
+        raise ShapeError(f"{user_line()}: {function}: a window must have at least 1 element along each dimension, got "
+                         f"{w.shape[:rank]}")
     windows = [window_ops.dilated(*pair) for pair in zip(w.shape[:rank], dilation)]
     amounts = amounts_of(padding, x.shape[1:-1], windows, strides, function)
     groups, batch_groups = operator.index(feature_group_count), operator.index(batch_group_count)
@@ -99,7 +102,7 @@ def conv_general_dilated(
     window = window_ops.Window(strides, tuple(low for low, _ in amounts), tuple(high for _, high in amounts),
                                spread, dilation)
     rooms = [window_ops.dilated(*pair) + sum(pads) for *pair, pads in zip(x.shape[1:-1], spread, amounts)]
-    check_counts(window.counts(x.shape[1:-1], w.shape[:rank]), rooms, windows, function)
+    check_counts(x.shape, window.counts(x.shape[1:-1], w.shape[:rank]), rooms, windows, function)
     result = x.element if preferred_element_type is None else elements.element_type(preferred_element_type)
     is_wider = result.kind == "f" and result.bits > x.element.bits
     r = window_ops.convolution(x, w, window, groups, result if is_wider else x.element)

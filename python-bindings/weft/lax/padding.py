@@ -48,7 +48,11 @@ def numbers_of(name: str, numbers: Any, count: int, function: str) -> tuple[int,
     return numbers
 
 
-def check_counts(counts: Sequence[int], sizes: Sequence[int], windows: Sequence[int], function: str) -> None:
+def check_counts(shape: Sequence[int], counts: Sequence[int], sizes: Sequence[int], windows: Sequence[int],
+                 function: str) -> None:
+    """What has no elements has no windows; of other shapes that is a mistake."""
+    if 0 in shape:
+        return
     for dim, (count, size, window) in enumerate(zip(counts, sizes, windows)):
         if count < 1:
             raise ShapeError(f"{user_line()}: {function}: a window of {window} elements does not fit in "

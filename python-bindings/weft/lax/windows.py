@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sums, maxima and minima of windows."""
 
-import math
 from typing import Any, Callable, Sequence
 
 from ..eager import function_of
@@ -13,8 +12,7 @@ from ..tracing.locations import user_line
 from ..tracing.tracer import Tracer
 from .padding import amounts_of, check_counts, numbers_of
 
-# Function -> kind, what changes nothing.
-_KINDS = {el.add: ("sum", 0.0), el.maximum: ("max", -math.inf), el.minimum: ("min", math.inf)}
+_KINDS = {el.add: "sum", el.maximum: "max", el.minimum: "min"}
 
 
 def reduce_window(operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int],
@@ -28,7 +26,8 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable, window_d
     if x.element.kind != "f" or computation not in _KINDS:
         raise TypeError(f"{user_line()}: {function} takes floats, and weft.lax.add, max or min, "
                         f"got {x!r} and {getattr(computation, '__name__', computation)}")
-    kind, neutral = _KINDS[computation]
+    kind = _KINDS[computation]
+    neutral = window_ops.NEUTRAL[kind]
     rank = len(x.shape)
     sizes, strides, spread, dilation = (numbers_of(name, numbers, rank, function) for name, numbers in (
         ("window_dimensions", window_dimensions), ("window_strides", window_strides),
@@ -37,7 +36,7 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable, window_d
     rooms = [window_ops.dilated(*pair) for pair in zip(x.shape, spread)]
     amounts = amounts_of(padding, rooms, windows, strides, function)
     rooms = [room + low + high for room, (low, high) in zip(rooms, amounts)]
-    check_counts([(room - window) // stride + 1 for room, window, stride in zip(rooms, windows, strides)],
+    check_counts(x.shape, [(room - window) // stride + 1 for room, window, stride in zip(rooms, windows, strides)],
                  rooms, windows, function)
     element = x.element
     if kind == "sum":  # rounded once

@@ -247,7 +247,7 @@ def concatenate(parts: Sequence[Tracer], dim: int) -> Tracer:
 def pad(x: Tracer, value: Any, low: Sequence[int], high: Sequence[int],
         interior: Sequence[int]) -> Tracer:
     """Puts `value` around the elements and between them; amounts are not negative."""
-    shape = tuple(a + size + (size - 1) * i + b
+    shape = tuple(a + size + max(size - 1, 0) * i + b
                   for size, a, b, i in zip(x.shape, low, high, interior))
     if shape == x.shape:
         return x

@@ -3,17 +3,22 @@
 """The ops on windows, one function each, as those of ops.py."""
 
 import dataclasses
+import math
 
 from .batching import Level, batched, to_front
 from .elements import ElementType
-from .graph import current_graph, type_text
+from .graph import current_graph, literal, type_text
 from .ops import _list, _type, reshape, transpose
 from .tracer import Tracer
 
 
+# What changes no reduction.
+NEUTRAL = {"sum": 0.0, "max": -math.inf, "min": math.inf}
+
+
 def dilated(size: int, dilation: int) -> int:
     """Elements of `size` with dilation - 1 others between neighbours."""
-    return (size - 1) * dilation + 1
+    return (size - 1) * dilation + 1 if size else 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +69,8 @@ def _convolutions(v: Level, x: Tracer, w: Tracer, window: Window, groups: int, e
 def convolution(x: Tracer, w: Tracer, window: Window, groups: int, element: ElementType) -> Tracer:
     """x: [batch, spatial.., features], w: [spatial.., features of a group, result's features]."""
     shape = (x.shape[0], *window.counts(x.shape[1:-1], w.shape[:-2]), w.shape[-1])
+    if 0 in x.shape or 0 in w.shape:
+        return literal(0, shape, element, x.weak and w.weak)
     graph = current_graph()
     fields = " ".join(f"{name} = {_list(numbers)}" for name, numbers in dataclasses.asdict(window).items())
     return graph.add(
@@ -81,6 +88,8 @@ def reduce_window(kind: str, x: Tracer, dim: int, size: int, stride: int, dilati
         return x
     count = max((x.shape[dim] + low + high - dilated(size, dilation)) // stride + 1, 0)
     shape = (*x.shape[:dim], count, *x.shape[dim + 1:])
+    if 0 in x.shape:
+        return literal(NEUTRAL[kind], shape, x.element, x.weak)
     graph = current_graph()
     padding = f" {{low = {low} : i64, high = {high} : i64}}" if low or high else ""
     return graph.add(
