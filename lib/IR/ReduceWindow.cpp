@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dims.h"
 #include "ShapeChecks.h"
 #include "weft/IR/NeutralElement.h"
 #include "weft/IR/TensorTypes.h"
@@ -21,8 +22,6 @@
 using namespace mlir;
 using namespace weft;
 using sharding::Reduction;
-
-using Dims = SmallVector<int64_t>;
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -201,13 +200,20 @@ static Value interleave(TensorBuilder &b, ArrayRef<Value> parts,
                         RankedTensorType type, int64_t dim) {
   Dims shape(typeOf(parts.front()).getShape());
   shape.insert(shape.begin() + dim + 1, 1);
-  SmallVector<Value> columns;
-  for (Value part : parts)
-    columns.push_back(
-        b.createOrFold<ReshapeOp>(typeOf(part).clone(shape), part));
-  Value all = columns.front();
-  if (columns.size() > 1)
+  Value all;
+  if (llvm::all_equal(parts)) {
+    Dims dims = dimRange(0, shape.size());
+    dims.erase(dims.begin() + dim + 1);
+    shape[dim + 1] = parts.size();
+    RankedTensorType repeated = typeOf(parts.front()).clone(shape);
+    all = b.createOrFold<BroadcastOp>(repeated, parts.front(), dims);
+  } else {
+    SmallVector<Value> columns;
+    for (Value part : parts)
+      columns.push_back(
+          b.createOrFold<ReshapeOp>(typeOf(part).clone(shape), part));
     all = ConcatOp::create(b, columns, dim + 1);
+  }
   Dims joined(typeOf(parts.front()).getShape());
   joined[dim] *= parts.size();
   all = b.createOrFold<ReshapeOp>(typeOf(all).clone(joined), all);

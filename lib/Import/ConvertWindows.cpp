@@ -162,6 +162,60 @@ static bool isOfOneElement(const WindowAttributes &window) {
   return true;
 }
 
+/// The zeros that JAX puts between elements, and around them, in an op of its
+/// own: the windows say it themselves.
+static Value takeZeros(Value x, WindowAttributes &window) {
+  auto pad = x.getDefiningOp<PadOp>();
+  if (!pad || !isFloat(pad.getValue(), 0))
+    return x;
+  WindowAttributes taken = window;
+  for (size_t dim = 0; dim < window.low.size(); ++dim) {
+    int64_t zeros = pad.getInterior()[dim];
+    bool isPadded = zeros || pad.getLow()[dim] || pad.getHigh()[dim];
+    if (isPadded && (window.sizes[dim] == 1 || window.baseDilations[dim] != 1))
+      return x;
+    taken.baseDilations[dim] += zeros;
+    taken.low[dim] += pad.getLow()[dim];
+    taken.high[dim] += pad.getHigh()[dim];
+  }
+  if (taken.baseDilations == window.baseDilations)
+    return x;
+  window = taken;
+  return pad.getOperand();
+}
+
+/// The sums along dimensions with zeros between their elements: the derivative
+/// of a sum of windows that are as far apart, in which each element is added to
+/// what such a window covers. Those dimensions then have no windows.
+static Value spread(Conversion &c, Value x, WindowAttributes &window) {
+  for (size_t dim = 0; x && dim < window.sizes.size(); ++dim) {
+    Windows windows = {int64_t(dim), window.sizes[dim],
+                       window.baseDilations[dim], window.windowDilations[dim]};
+    int64_t size = typeOf(x).getDimSize(dim), span = windows.span();
+    int64_t room =
+        (size - 1) * windows.stride + 1 + window.low[dim] + window.high[dim];
+    if (windows.stride == 1 || windows.size == 1 || window.strides[dim] != 1 ||
+        room < span)
+      continue;
+    Shape shape(typeOf(x).getShape());
+    shape[dim] = room - span + 1;
+    windows.low = span - 1 - window.low[dim];
+    // What the last window reaches beyond the result, which may have more.
+    int64_t beyond =
+        (size - 1) * windows.stride + span - shape[dim] - windows.low;
+    windows.high = std::max<int64_t>(beyond, 0);
+    if (windows.low < 0 || windows.high - beyond >= windows.stride)
+      continue;
+    x = c.make<SpreadWindowsOp>(typeOf(x).clone(shape), x, ValueRange(),
+                                windows.dim, windows.size, windows.stride,
+                                windows.dilation, windows.low, windows.high);
+    window.sizes[dim] = window.baseDilations[dim] =
+        window.windowDilations[dim] = 1;
+    window.low[dim] = window.high[dim] = 0;
+  }
+  return x;
+}
+
 Value weft::stablehlo::reduceWindows(Conversion &c,
                                      std::optional<Reducer> reducer, Value x) {
   std::optional<WindowAttributes> window =
@@ -181,10 +235,16 @@ Value weft::stablehlo::reduceWindows(Conversion &c,
                                               : Reduction::Min;
   Type element = typeOf(x).getElementType();
   TensorBuilder b(c.loc, c.builder);
+  if (kind == Reduction::Sum)
+    x = takeZeros(x, *window);
   // A sum is rounded once.
   bool isWidened = kind == Reduction::Sum && isNarrowFloat(element);
   if (isWidened)
     x = b.convert(x, b.getF32Type());
+  if (kind == Reduction::Sum)
+    x = spread(c, x, *window);
+  if (!x)
+    return {};
   x = pad(c, x, *window, neutralOf(kind));
   for (const Windows &windows : listWindows(*window))
     x = reduceAlong(c, kind, x, windows);

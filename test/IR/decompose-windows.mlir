@@ -83,3 +83,16 @@ func.func @reduce_window(%x: tensor<4x8xf32>) -> (tensor<4x3xf32>, tensor<4x1xf3
   %1 = weft.reduce_window sum %x dim = 1 size = 8 stride = 1 dilation = 1 : tensor<4x8xf32> -> tensor<4x1xf32>
   return %0, %1 : tensor<4x3xf32>, tensor<4x1xf32>
 }
+
+// -----
+
+// Windows side by side: each element, as often as its window has places.
+
+// CHECK-LABEL: func.func @spread_windows(
+// CHECK: %[[ALL:.*]] = weft.broadcast %arg0 dims = [0, 1] : tensor<4x3xf32> -> tensor<4x3x2xf32>
+// CHECK: %[[R:.*]] = weft.reshape %[[ALL]] : tensor<4x3x2xf32> -> tensor<4x6xf32>
+// CHECK: weft.pad %[[R]] low = [0, 0] high = [0, 1]
+func.func @spread_windows(%g: tensor<4x3xf32>) -> tensor<4x7xf32> {
+  %r = weft.spread_windows %g dim = 1 size = 2 stride = 2 dilation = 1 : (tensor<4x3xf32>) -> tensor<4x7xf32>
+  return %r : tensor<4x7xf32>
+}

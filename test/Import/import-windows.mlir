@@ -92,3 +92,35 @@ func.func @padded_derivative(%x: tensor<7xf32>, %g: tensor<4xf32>) -> tensor<7xf
   %r = "stablehlo.slice"(%s) <{start_indices = array<i64: 1>, limit_indices = array<i64: 8>, strides = array<i64: 1>}> : (tensor<9xf32>) -> tensor<7xf32>
   return %r : tensor<7xf32>
 }
+
+// The derivative of a sum of windows, which are two apart along both dimensions: each element is
+// added to what its window covers. JAX pads with zeros in an op of its own.
+// CHECK-LABEL: func.func @sum_derivative
+// CHECK: %[[ROWS:.*]] = weft.spread_windows %arg0 dim = 0 size = 2 stride = 2 dilation = 1 : (tensor<3x3xf32>) -> tensor<6x3xf32>
+// CHECK: %[[R:.*]] = weft.spread_windows %[[ROWS]] dim = 1 size = 3 stride = 2 dilation = 1 {low = 1 : i64} : (tensor<6x3xf32>) -> tensor<6x6xf32>
+// CHECK: return %[[R]]
+func.func @sum_derivative(%g: tensor<3x3xf32>) -> tensor<6x6xf32> {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %p = "stablehlo.pad"(%g, %zero) <{edge_padding_low = array<i64: 1, 1>, edge_padding_high = array<i64: 1, 2>, interior_padding = array<i64: 1, 1>}> : (tensor<3x3xf32>, tensor<f32>) -> tensor<7x8xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 2, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<7x8xf32>, tensor<f32>) -> tensor<6x6xf32>
+  return %r : tensor<6x6xf32>
+}
+
+// Zeros that no windows are over stay.
+// CHECK-LABEL: func.func @other_padding
+// CHECK: %[[P:.*]] = weft.pad %arg0 low = [1, 0] high = [0, 0] interior = [0, 1]
+// CHECK: weft.reduce_window sum %[[P]] dim = 1 size = 2 stride = 1
+func.func @other_padding(%x: tensor<3x3xf32>) -> tensor<4x4xf32> {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %p = "stablehlo.pad"(%x, %zero) <{edge_padding_low = array<i64: 1, 0>, edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 1>}> : (tensor<3x3xf32>, tensor<f32>) -> tensor<4x5xf32>
+  %r = "stablehlo.reduce_window"(%p, %zero) <{window_dimensions = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
