@@ -8,7 +8,7 @@ Reads the page from standard input. scripts/generate-docs.sh calls it."""
 import re
 import sys
 
-ANY_TENSOR = "static ranked tensor of f32, bf16, f16, f64, i64, i32, i8 or i1"
+ANY_TENSOR = "static ranked tensor of f32, bf16, f16, f64, i64, i32, i16, i8 or i1"
 
 
 def rows(kind: str, section: str) -> list[str]:

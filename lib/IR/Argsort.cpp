@@ -168,7 +168,7 @@ Value Sorter::keysOf(Value x, bool isDescending) {
     x = arith::XOrIOp::create(b, bits, others);
   } else if (elementOf(x).isInteger(1)) {
     x = arith::ExtUIOp::create(b, typeOf(x).clone(Type(b.getI32Type())), x);
-  } else if (elementOf(x).isInteger(8)) {
+  } else if (elementOf(x).getIntOrFloatBitWidth() < 32) {
     x = arith::ExtSIOp::create(b, typeOf(x).clone(Type(b.getI32Type())), x);
   }
   return isDescending ? arith::XOrIOp::create(b, x, splat(x, -1)) : x;

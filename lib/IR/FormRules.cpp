@@ -175,7 +175,8 @@ static bool isProgramTensor(Type type, bool mayBeEmpty) {
   Type element = tensor.getElementType();
   return element.isF32() || isNarrowFloat(element) || element.isF64() ||
          element.isInteger(1) || element.isInteger(8) ||
-         element.isInteger(32) || element.isInteger(64);
+         element.isInteger(16) || element.isInteger(32) ||
+         element.isInteger(64);
 }
 
 /// Nothing is computed with what has no elements: it is an argument or a
@@ -186,7 +187,8 @@ static void verifyTensor(Location loc, const Twine &what, Type type,
     check.error(loc)
         << what
         << " must be a ranked tensor with static, positive sizes, at most "
-           "2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got "
+           "2^59 elements, of f32, bf16, f16, f64, i64, i32, i16, i8 or i1, "
+           "got "
         << type;
 }
 

@@ -96,7 +96,7 @@ RankedTensorType weft::stablehlo::convertType(Type type, std::string &why) {
   Type element = tensor.getElementType();
   if (auto integer = dyn_cast<IntegerType>(element)) {
     unsigned width = integer.getWidth();
-    if (width == 1 || width == 8 || width == 32 || width == 64)
+    if (width == 1 || width == 8 || width == 16 || width == 32 || width == 64)
       return tensor.clone(IntegerType::get(type.getContext(), width));
   } else if (element.isF32() || isNarrowFloat(element) || element.isF64()) {
     return tensor;
@@ -105,7 +105,7 @@ RankedTensorType weft::stablehlo::convertType(Type type, std::string &why) {
                   "and imaginary parts");
   }
   return reject(
-      "elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1");
+      "elements of a graph are f32, bf16, f16, f64, i64, i32, i16, i8 or i1");
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,21 @@ static Value lowerMask(OpBuilder &builder, Location loc, Value position,
   return arith::SelectOp::create(builder, loc, everywhere, value, neutral);
 }
 
+/// What `reduce` makes of a value and the type of its result: in i32 for i16,
+/// of which NCCL has no reductions.
+static Value
+reduceAsSent(OpBuilder &builder, Location loc, RankedTensorType type,
+             Value value,
+             llvm::function_ref<Value(RankedTensorType, Value)> reduce) {
+  if (!type.getElementType().isInteger(16))
+    return reduce(type, value);
+  auto own = cast<RankedTensorType>(value.getType());
+  Type sent = builder.getI32Type();
+  Value wide = arith::ExtSIOp::create(builder, loc, own.clone(sent), value);
+  return arith::TruncIOp::create(builder, loc, type,
+                                 reduce(type.clone(sent), wide));
+}
+
 Value weft::lowerReshard(OpBuilder &builder, Location loc,
                          const MeshContext &context,
                          const sharding::ReshardPlan &plan, Value value,
@@ -67,12 +82,18 @@ Value weft::lowerReshard(OpBuilder &builder, Location loc,
                                 context.axes(step.toAxes), cause);
       break;
     case ReshardKind::ReduceScatter:
-      value = ReduceScatterOp::create(builder, loc, type, reduction, value,
-                                      step.dim, axes, cause);
+      value = reduceAsSent(
+          builder, loc, type, value, [&](RankedTensorType type, Value value) {
+            return ReduceScatterOp::create(builder, loc, type, reduction, value,
+                                           step.dim, axes, cause);
+          });
       break;
     case ReshardKind::AllReduce:
-      value = AllReduceOp::create(builder, loc, type, reduction, value, axes,
-                                  cause);
+      value = reduceAsSent(
+          builder, loc, type, value, [&](RankedTensorType type, Value value) {
+            return AllReduceOp::create(builder, loc, type, reduction, value,
+                                       axes, cause);
+          });
       break;
     case ReshardKind::MaskToUnreduced: {
       auto position = RankedTensorType::get({}, builder.getI32Type());

@@ -28,6 +28,8 @@ plan::DType toDType(Type type) {
     return plan::DType::F64;
   if (type.isInteger(64))
     return plan::DType::I64;
+  if (type.isInteger(16))
+    return plan::DType::I16;
   if (type.isInteger(8))
     return plan::DType::I8;
   if (type.isInteger(1))

@@ -82,8 +82,8 @@ static uint64_t aligned(uint64_t bytes) {
 /// `f32[4x8]`
 template <typename Shape>
 static std::string typeOf(plan::DType dtype, const Shape &shape) {
-  static constexpr const char *names[] = {"f32",  "bf16", "i32", "i64",
-                                          "pred", "f64",  "f16", "i8"};
+  static constexpr const char *names[] = {"f32", "bf16", "i32", "i64", "pred",
+                                          "f64", "f16",  "i8",  "i16"};
   size_t index = static_cast<size_t>(dtype);
   std::string text = index < std::size(names) ? names[index] : "?";
   text += '[';

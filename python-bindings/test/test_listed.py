@@ -40,5 +40,5 @@ def test_functions_of_their_own_are_listed(name):
     assert own - set(re.findall(r"`(\w+)`", section)) == set()
 
 
-DTYPES = ("float32", "float64", "bfloat16", "float16", "int8", "int32", "int64", "uint32")
+DTYPES = ("float32", "float64", "bfloat16", "float16", "int8", "int16", "int32", "int64", "uint32")
 WORDS = ("precision", "preferred_element_type", "where", "ignore_index", "None")

@@ -229,7 +229,7 @@ def test_bytes_of_a_reshape(ways, thirds):
     assert moved == 2 * [("exchange", thirds * 4096 * 512 * 4)]
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "int8", "bool"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int16", "int8", "bool"])
 def test_types_without_a_derivative(dtype):
     x = np.random.default_rng(1).integers(0, 2, (ROWS, 32)).astype(dtype)
 

@@ -110,7 +110,7 @@ def test_gradients(case, gradients):
 # Promotion
 # ===----------------------------------------------------------------------===
 
-DTYPES = ["bool", "int8", "int32", "int64", "bfloat16", "float16", "float32", "float64"]
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32", "float64"]
 OPERANDS = [*DTYPES, "True", "3", "2.5", "weak int32", "weak float32"]
 BINARY = [operator.add, operator.mul, operator.truediv, operator.pow, operator.lt, "where", "maximum"]
 UNARY = ["exp", "abs", "sum", "mean", "max", "cumsum", "var", "floor", "argmax", "square", "prod",

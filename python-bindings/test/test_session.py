@@ -110,7 +110,7 @@ def test_shards_go_in_and_come_out(step):
 
 @pytest.mark.parametrize(
     "mlir, dtype",
-    [("f32", "float32"), ("f64", "float64"), ("i8", "int8"), ("i32", "int32"), ("i64", "int64"),
+    [("f32", "float32"), ("f64", "float64"), ("i8", "int8"), ("i16", "int16"), ("i32", "int32"), ("i64", "int64"),
      ("i1", "bool"), ("bf16", "bfloat16"), ("f16", "float16")],
 )
 def test_element_types(mlir, dtype):

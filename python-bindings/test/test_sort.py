@@ -32,7 +32,7 @@ def order(x, axis, descending=False):
     return np.argsort(-keys if descending else keys, axis, kind="stable")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "int8", "bool"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "int16", "int8", "bool"])
 def test_orders(dtype):
     args = [numbers(dtype, 2, size, 3) for size in SIZES]
     shapes = [weft.ShapeDtypeStruct(a.shape, dtype) for a in args]

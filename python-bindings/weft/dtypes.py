@@ -17,6 +17,7 @@ _DTYPES = {
     "f64": "float64",
     "f16": "float16",
     "i8": "int8",
+    "i16": "int16",
 }
 _NAMES = {numpy: ours for ours, numpy in _DTYPES.items()}
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 FLOATS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16}
-INTEGERS = {"i1": 1, "i8": 8, "i32": 32, "i64": 64}
+INTEGERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 MANTISSA = {"f64": 53, "f32": 24, "bf16": 8, "f16": 11}
 LEAST_EXPONENT = {"f64": -1022, "f32": -126, "bf16": -126, "f16": -14}
 

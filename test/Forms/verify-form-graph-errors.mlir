@@ -53,7 +53,7 @@ func.func @evaluate(%w: tensor<8xf32> {weft.name = "w"}, %x: tensor<3xf32> {weft
 // -----
 
 func.func @step(
-    // expected-error @below {{after import: argument 0 of @step must be a ranked tensor with static, positive sizes, at most 2^59 elements, of f32, bf16, f16, f64, i64, i32, i8 or i1, got 'tensor<?xf32>'}}
+    // expected-error @below {{after import: argument 0 of @step must be a ranked tensor with static, positive sizes, at most 2^59 elements, of f32, bf16, f16, f64, i64, i32, i16, i8 or i1, got 'tensor<?xf32>'}}
     %a: tensor<?xf32>,
     // expected-error @below {{after import: argument 1 of @step must be a ranked tensor}}
     %b: memref<4xf32>,

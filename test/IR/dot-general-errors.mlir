@@ -84,7 +84,7 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
 // -----
 
 func.func @f(%a: tensor<?x8xf32>, %b: tensor<8x16xf32>) {
-  // expected-error @below {{'weft.dot_general' op operand #0 must be static ranked tensor of f32, bf16, f16, f64, i64, i32, i8 or i1, but got 'tensor<?x8xf32>'}}
+  // expected-error @below {{'weft.dot_general' op operand #0 must be static ranked tensor of f32, bf16, f16, f64, i64, i32, i16, i8 or i1, but got 'tensor<?x8xf32>'}}
   %r = weft.dot_general %a, %b contracting = [1] x [0] : (tensor<?x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }

@@ -20,7 +20,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'weft.reshape' op result #0 must be static ranked tensor of f32, bf16, f16, f64, i64, i32, i8 or i1, but got 'tensor<?xf32>'}}
+  // expected-error @below {{'weft.reshape' op result #0 must be static ranked tensor of f32, bf16, f16, f64, i64, i32, i16, i8 or i1, but got 'tensor<?xf32>'}}
   %r = weft.reshape %x : tensor<4x8xf32> -> tensor<?xf32>
   return
 }

@@ -408,8 +408,8 @@ module attributes {mhlo.num_partitions = 1 : i32} {
 
 module attributes {mhlo.num_partitions = 1 : i32} {
   func.func @main(
-    // expected-error@below {{argument 0 has type tensor<4xi16>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1}}
-    %a: tensor<4xi16>) {
+    // expected-error@below {{argument 0 has type tensor<4xi4>: elements of a graph are f32, bf16, f16, f64, i64, i32, i16, i8 or i1}}
+    %a: tensor<4xi4>) {
     return
   }
 }

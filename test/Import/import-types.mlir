@@ -74,3 +74,17 @@ func.func @constants() -> (tensor<2xf32>, tensor<2xui32>, tensor<2xf32>) {
     }
   }
 #-}
+
+// CHECK-LABEL: func.func @shorts
+// CHECK-SAME: %[[S:.*]]: tensor<4xi16> {{.*}}, %[[U:.*]]: tensor<4xi16>
+func.func @shorts(%s: tensor<4xi16>, %u: tensor<4xui16>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xui16>, tensor<4xi1>) {
+  // CHECK: arith.extsi %[[S]] : tensor<4xi16> to tensor<4xi32>
+  %0 = "stablehlo.convert"(%s) : (tensor<4xi16>) -> tensor<4xi32>
+  // CHECK: arith.extui %[[U]] : tensor<4xi16> to tensor<4xi32>
+  %1 = "stablehlo.convert"(%u) : (tensor<4xui16>) -> tensor<4xi32>
+  // CHECK: arith.divui %[[U]], %[[U]] : tensor<4xi16>
+  %2 = "stablehlo.divide"(%u, %u) : (tensor<4xui16>, tensor<4xui16>) -> tensor<4xui16>
+  // CHECK: arith.cmpi ult, %[[U]]
+  %3 = "stablehlo.compare"(%u, %2) <{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type UNSIGNED>}> : (tensor<4xui16>, tensor<4xui16>) -> tensor<4xi1>
+  return %0, %1, %2, %3 : tensor<4xi32>, tensor<4xi32>, tensor<4xui16>, tensor<4xi1>
+}

@@ -27,7 +27,7 @@
 // CHECK: note: sdy.manual_computation: programs for each device (shard_map); weft.from_jax imports the function that has them
 // CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
-// CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i8 or i1
+// CHECK: note: stablehlo.convert: type tensor<4xf8E5M2>: elements of a graph are f32, bf16, f16, f64, i64, i32, i16, i8 or i1
 // CHECK: note: stablehlo.convert: type tensor<?xf32>: sizes must be known
 // CHECK: note: stablehlo.gather: of a tensor without elements
 // CHECK: note: stablehlo.scatter: at indices without numbers

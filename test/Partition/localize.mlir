@@ -228,3 +228,22 @@ func.func @two_results(%x: tensor<4xi32> {weft.sharding = #weft.sharding<@mesh, 
   %low, %high = arith.mului_extended %x, %x {weft.shardings = [#weft.sharding<@mesh, [{"a"}]>, #weft.sharding<@mesh, [{"a"}]>]} : tensor<4xi32>
   return %low, %high : tensor<4xi32>, tensor<4xi32>
 }
+
+// -----
+
+weft.mesh @mesh = <["a"=2]>
+
+// NCCL has no reductions of i16.
+// CHECK-LABEL: func.func @shorts
+// CHECK:         %[[OWN:.*]] = weft.reduce sum %{{.*}} dims = [0] : tensor<4x6xi16> -> tensor<6xi16>
+// CHECK:         %[[WIDE:.*]] = arith.extsi %[[OWN]] : tensor<6xi16> to tensor<6xi32>
+// CHECK-NEXT:    %[[SUM:.*]] = weft.all_reduce sum %[[WIDE]] over <@mesh, {"a"}> {{.*}} : tensor<6xi32>
+// CHECK-NEXT:    arith.trunci %[[SUM]] : tensor<6xi32> to tensor<6xi16>
+// CHECK:         %[[PART:.*]] = weft.reduce_scatter max %{{.*}} dim = 0 {{.*}} : tensor<6xi32> -> tensor<3xi32>
+// CHECK-NEXT:    arith.trunci %[[PART]] : tensor<3xi32> to tensor<3xi16>
+func.func @shorts(%x: tensor<8x6xi16> {weft.sharding = #weft.sharding<@mesh, [{"a"}, {}]>})
+    -> (tensor<6xi16>, tensor<6xi16> {weft.sharding = #weft.sharding<@mesh, [{"a"}]>}) {
+  %sum = weft.reduce sum %x dims = [0] : tensor<8x6xi16> -> tensor<6xi16>
+  %max = weft.reduce max %x dims = [0] : tensor<8x6xi16> -> tensor<6xi16>
+  return %sum, %max : tensor<6xi16>, tensor<6xi16>
+}

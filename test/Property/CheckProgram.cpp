@@ -37,6 +37,8 @@ DType dtypeOf(Element element) {
     return DType::I32;
   case Element::I64:
     return DType::I64;
+  case Element::I16:
+    return DType::I16;
   case Element::I8:
     return DType::I8;
   case Element::I1:
@@ -73,6 +75,9 @@ Array randomArray(const Value &value, uint64_t seed) {
     case Element::I64:
       array.as<int64_t>()[i] = static_cast<int64_t>(random.bits());
       break;
+    case Element::I16:
+      array.as<int16_t>()[i] = static_cast<int16_t>(random.bits());
+      break;
     case Element::I8:
       array.as<int8_t>()[i] = static_cast<int8_t>(random.bits());
       break;
@@ -97,6 +102,8 @@ double floatAt(const Array &array, int64_t i) {
 int64_t integerAt(const Array &array, int64_t i) {
   if (array.dtype == DType::I64)
     return array.as<int64_t>()[i];
+  if (array.dtype == DType::I16)
+    return array.as<int16_t>()[i];
   if (array.dtype == DType::I8)
     return array.as<int8_t>()[i];
   if (array.dtype == DType::Pred)

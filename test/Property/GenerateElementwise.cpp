@@ -122,10 +122,13 @@ void ProgramGenerator::addConversion(int x) {
   case Element::F64:
     return cast("arith.truncf", Element::F32, magnitude);
   case Element::I32:
-    return random.oneIn(2) ? cast("arith.extui", Element::I64, 1)
-                           : cast("arith.trunci", Element::I8, 1);
+    return random.oneIn(2)
+               ? cast("arith.extui", Element::I64, 1)
+               : cast("arith.trunci",
+                      random.oneIn(2) ? Element::I8 : Element::I16, 1);
   case Element::I64:
     return cast("arith.trunci", Element::I32, 1);
+  case Element::I16:
   case Element::I8:
     return cast(random.oneIn(2) ? "arith.extsi" : "arith.extui", Element::I32,
                 1);

@@ -142,7 +142,7 @@ void ProgramGenerator::addUnreduced() {
 void ProgramGenerator::addUnreducedExtremum(Reduction kind) {
   static const std::vector<Element> elements = {
       Element::F32, Element::F64, Element::BF16, Element::F16,
-      Element::I32, Element::I64, Element::I8};
+      Element::I32, Element::I64, Element::I16,  Element::I8};
   const AxisRef axis = anyAxis();
   const int x = newSplitArgument(random.pick(elements), axis);
   Value result = value(x);

@@ -146,7 +146,7 @@ Program ProgramGenerator::generate() {
   newArgument(hasWindows ? imageShape() : randomShape(), Element::F32);
   static const std::vector<Element> elements = {
       Element::F32, Element::F32, Element::F32, Element::F64, Element::BF16,
-      Element::F16, Element::I32, Element::I32, Element::I8};
+      Element::F16, Element::I32, Element::I32, Element::I16, Element::I8};
   if (!random.oneIn(3))
     newArgument(randomShape(), random.pick(elements));
   const size_t count = static_cast<size_t>(random.between(3, 15));

@@ -111,7 +111,7 @@ TEST(Generator, CoversOpsMeshesAndKindsOfShardings) {
     EXPECT_GE(kinds[kind], 10);
   for (Element element :
        {Element::F32, Element::BF16, Element::F16, Element::F64, Element::I32,
-        Element::I64, Element::I8, Element::I1})
+        Element::I64, Element::I16, Element::I8, Element::I1})
     EXPECT_GE(elements[element], 20) << name(element);
   for (Element element :
        {Element::F32, Element::BF16, Element::F16, Element::F64})

@@ -26,6 +26,8 @@ const char *weft::test::name(Element element) {
     return "i32";
   case Element::I64:
     return "i64";
+  case Element::I16:
+    return "i16";
   case Element::I8:
     return "i8";
   case Element::I1:

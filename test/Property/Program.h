@@ -22,7 +22,7 @@
 
 namespace weft::test {
 
-enum class Element { F32, BF16, F16, F64, I32, I64, I8, I1 };
+enum class Element { F32, BF16, F16, F64, I32, I64, I16, I8, I1 };
 
 /// "f32", ..., as in a tensor type.
 const char *name(Element element);

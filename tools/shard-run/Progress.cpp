@@ -47,6 +47,8 @@ static std::string digits(const Array &scalar) {
     return fmt::format("{}", scalar.as<int32_t>()[0]);
   case DType::I64:
     return fmt::format("{}", scalar.as<int64_t>()[0]);
+  case DType::I16:
+    return fmt::format("{}", scalar.as<int16_t>()[0]);
   case DType::I8:
   case DType::Pred:
     return fmt::format("{}", static_cast<int>(scalar.as<int8_t>()[0]));

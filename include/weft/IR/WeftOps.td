@@ -27,8 +27,8 @@ class Weft_Op<string mnemonic, list<Trait> traits = []>
     : Op<Weft_Dialect, mnemonic, traits>;
 
 def Weft_Tensor : Type<
-    StaticShapeTensorOf<[F32, BF16, F16, F64, I64, I32, I8, I1]>.predicate,
-    "static ranked tensor of f32, bf16, f16, f64, i64, i32, i8 or i1",
+    StaticShapeTensorOf<[F32, BF16, F16, F64, I64, I32, I16, I8, I1]>.predicate,
+    "static ranked tensor of f32, bf16, f16, f64, i64, i32, i16, i8 or i1",
     "::mlir::RankedTensorType">;
 
 def Weft_Indices : Type<

@@ -33,7 +33,7 @@ def softmax_cross_entropy_with_integer_labels(
         raise ShapeError(
             f"{user_line()}: {name}: labels must be integers of "
             f"shape {wanted}, that of the logits without axis {axis}, got {labels!r}")
-    if labels.element is elements.INT8:
+    if labels.element in (elements.INT8, elements.INT16):
         labels = ops.convert(labels, elements.INT32)
     kept = None if where is None else _mask(where, labels, name)
     if ignore_index is not None:

@@ -43,7 +43,7 @@ from .shapes import (
     reshape, roll, shape, size, split, squeeze, stack, swapaxes, tile, transpose, unstack, vstack)
 
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
-bool_, int8, int32, int64 = _np.bool_, _np.int8, _np.int32, _np.int64
+bool_, int8, int16, int32, int64 = _np.bool_, _np.int8, _np.int16, _np.int32, _np.int64
 float16, float32, float64 = _np.float16, _np.float32, _np.float64
 floating, integer, inexact, number = _np.floating, _np.integer, _np.inexact, _np.number
 

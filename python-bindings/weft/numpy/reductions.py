@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions that combine elements along dimensions.
 
-Sums of bfloat16 and float16 are formed in float32, as in JAX; sums of bools and int8 in int32.
+Sums of bfloat16 and float16 are formed in float32, as in JAX; sums of bools, int8 and int16 in int32.
 """
 
 import builtins
@@ -33,7 +33,7 @@ def _masked(x: Tracer, where: Any, neutral: Any) -> Tracer:
 def _sum_type(x: Tracer, dtype: Any) -> tuple[ElementType, ElementType]:
     """The types of a sum and of its result."""
     result = x.element if dtype is None else elements.element_type(dtype)
-    if dtype is None and result in (elements.BOOL, elements.INT8):
+    if dtype is None and result in (elements.BOOL, elements.INT8, elements.INT16):
         result = elements.INT32
     return elements.to_computed(result), result
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Element types of tensors, and how JAX promotes them.
 
-There are eight, in the order of promotion:
+There are nine, in the order of promotion:
 
-    bool < int8 < int32 < int64 < bfloat16, float16 < float32 < float64
+    bool < int8 < int16 < int32 < int64 < bfloat16, float16 < float32 < float64
 
 A value made of Python numbers alone is *weakly typed*: it takes on the type of
 what it meets. A weak integer stands between bool and int8, a weak float between
@@ -25,7 +25,7 @@ except ImportError:
 
 
 class ElementType:
-    """One of the eight; compared by identity."""
+    """One of the nine; compared by identity."""
 
     __slots__ = ("name", "mlir", "kind", "bits", "rank", "numpy")
 
@@ -41,16 +41,17 @@ BFLOAT16_NUMPY = bfloat16 if bfloat16.__module__ == __name__ else np.dtype(bfloa
 
 BOOL = ElementType("bool", "i1", "b", 1, 0, np.dtype(np.bool_))
 INT8 = ElementType("int8", "i8", "i", 8, 2, np.dtype(np.int8))
-INT32 = ElementType("int32", "i32", "i", 32, 3, np.dtype(np.int32))
-INT64 = ElementType("int64", "i64", "i", 64, 4, np.dtype(np.int64))
-BFLOAT16 = ElementType("bfloat16", "bf16", "f", 16, 6, BFLOAT16_NUMPY)
-FLOAT16 = ElementType("float16", "f16", "f", 16, 6, np.dtype(np.float16))
-FLOAT32 = ElementType("float32", "f32", "f", 32, 7, np.dtype(np.float32))
-FLOAT64 = ElementType("float64", "f64", "f", 64, 8, np.dtype(np.float64))
+INT16 = ElementType("int16", "i16", "i", 16, 3, np.dtype(np.int16))
+INT32 = ElementType("int32", "i32", "i", 32, 4, np.dtype(np.int32))
+INT64 = ElementType("int64", "i64", "i", 64, 5, np.dtype(np.int64))
+BFLOAT16 = ElementType("bfloat16", "bf16", "f", 16, 7, BFLOAT16_NUMPY)
+FLOAT16 = ElementType("float16", "f16", "f", 16, 7, np.dtype(np.float16))
+FLOAT32 = ElementType("float32", "f32", "f", 32, 8, np.dtype(np.float32))
+FLOAT64 = ElementType("float64", "f64", "f", 64, 9, np.dtype(np.float64))
 
-ALL = (BOOL, INT8, INT32, INT64, BFLOAT16, FLOAT16, FLOAT32, FLOAT64)
+ALL = (BOOL, INT8, INT16, INT32, INT64, BFLOAT16, FLOAT16, FLOAT32, FLOAT64)
 
-_WEAK_RANK = {"b": 0, "i": 1, "f": 5}
+_WEAK_RANK = {"b": 0, "i": 1, "f": 6}
 _DEFAULT = {"b": BOOL, "i": INT32, "f": FLOAT32}
 
 # What users write for a type, and what they may have it from.
@@ -106,7 +107,7 @@ def promote(*values: Any) -> tuple[ElementType, bool]:
             best, best_rank = FLOAT32, FLOAT32.rank
     if not strong:
         return max((value.element for value in values), key=lambda e: e.rank), True
-    if best_rank in (1, 5):  # a weak type among strong ones
+    if best_rank in (1, 6):  # a weak type among strong ones
         return _DEFAULT[best.kind], True
     return best, False
 

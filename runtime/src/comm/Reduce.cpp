@@ -206,6 +206,8 @@ ReduceFunction reduceFunction(DType dtype, Reduction reduction) {
     return select<int64_t>(reduction);
   case DType::I32:
     return select<int32_t>(reduction);
+  case DType::I16:
+    return select<int16_t>(reduction);
   case DType::I8:
     return select<int8_t>(reduction);
   case DType::Pred:

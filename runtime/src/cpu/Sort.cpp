@@ -219,6 +219,8 @@ std::unique_ptr<BoundOperation> bindSort(const SortProblem &problem,
     return make(int64_t());
   case DType::I32:
     return make(int32_t());
+  case DType::I16:
+    return make(int16_t());
   case DType::I8:
     return make(int8_t());
   case DType::Pred:

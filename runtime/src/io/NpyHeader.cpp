@@ -19,11 +19,12 @@ struct TypeCode {
   DType dtype;
   std::string_view code;
 };
-constexpr std::array<TypeCode, 7> typeCodes = {{{DType::F32, "<f4"},
+constexpr std::array<TypeCode, 8> typeCodes = {{{DType::F32, "<f4"},
                                                 {DType::F64, "<f8"},
                                                 {DType::F16, "<f2"},
                                                 {DType::I32, "<i4"},
                                                 {DType::I64, "<i8"},
+                                                {DType::I16, "<i2"},
                                                 {DType::I8, "|i1"},
                                                 {DType::Pred, "|b1"}}};
 
@@ -40,7 +41,7 @@ Result<DType> parseType(std::string_view code) {
         "arrays as .safetensors",
         code));
   return invalidArgument(fmt::format("the element type '{}' is not one of f4, "
-                                     "f8, f2, i4, i8, i1, b1",
+                                     "f8, f2, i4, i8, i2, i1, b1",
                                      code));
 }
 

@@ -32,6 +32,7 @@ static constexpr std::array<TypeName, dtypeCount> typeNames = {
      {DType::I32, "I32"},
      {DType::I64, "I64"},
      {DType::I8, "I8"},
+     {DType::I16, "I16"},
      {DType::Pred, "BOOL"}}};
 
 static Result<DType> parseType(const Json &json) {
@@ -42,7 +43,7 @@ static Result<DType> parseType(const Json &json) {
     if (type.name == text)
       return type.dtype;
   return invalidArgument(fmt::format("the element type '{}' is not one of F32, "
-                                     "BF16, F16, F64, I32, I64, I8, BOOL",
+                                     "BF16, F16, F64, I32, I64, I8, I16, BOOL",
                                      text));
 }
 

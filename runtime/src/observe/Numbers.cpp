@@ -33,6 +33,8 @@ template <typename Visit> static void withElement(DType dtype, Visit &&visit) {
     return visit(int64_t());
   case DType::I8:
     return visit(int8_t());
+  case DType::I16:
+    return visit(int16_t());
   case DType::Pred:
     return visit(uint8_t());
   }
@@ -83,6 +85,7 @@ double roundingOf(DType dtype) {
   case DType::I32:
   case DType::I64:
   case DType::I8:
+  case DType::I16:
   case DType::Pred:
     return 0;
   }

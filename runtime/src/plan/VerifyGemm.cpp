@@ -243,6 +243,7 @@ static bool isGemmType(DType in, DType out) {
     return out == in || out == DType::F32;
   case DType::Pred:
   case DType::I8:
+  case DType::I16:
     return false;
   }
   return false;

@@ -276,7 +276,7 @@ static std::string parameterName(const testing::TestParamInfo<Parameters> &i) {
 
 static const auto allTypes =
     testing::Values(DType::F32, DType::BF16, DType::I32, DType::I64,
-                    DType::Pred, DType::F64, DType::F16, DType::I8);
+                    DType::Pred, DType::F64, DType::F16, DType::I8, DType::I16);
 
 INSTANTIATE_TEST_SUITE_P(Small, Collective,
                          testing::Combine(testing::Values(1, 2, 3, 4, 5, 8),

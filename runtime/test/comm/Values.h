@@ -44,6 +44,8 @@ public:
       return put(index, static_cast<int64_t>(value));
     case DType::I32:
       return put(index, static_cast<int32_t>(value));
+    case DType::I16:
+      return put(index, static_cast<int16_t>(value));
     case DType::I8:
       return put(index, static_cast<int8_t>(value));
     case DType::Pred:
@@ -65,6 +67,8 @@ public:
       return static_cast<double>(get<int64_t>(index));
     case DType::I32:
       return get<int32_t>(index);
+    case DType::I16:
+      return get<int16_t>(index);
     case DType::I8:
       return get<int8_t>(index);
     case DType::Pred:

@@ -50,6 +50,9 @@ Array randomArray(DType dtype, int64_t size, unsigned seed) {
   case DType::I64:
     each(int64_t(), [&] { return int64_t(random()) << 32 | random(); });
     break;
+  case DType::I16:
+    each(int16_t(), [&] { return static_cast<int16_t>(random()); });
+    break;
   case DType::I8:
     each(int8_t(), [&] { return static_cast<int8_t>(random()); });
     break;

@@ -42,7 +42,7 @@ protected:
 
 TEST_F(Npy, RoundTrips) {
   for (DType dtype : {DType::F32, DType::F64, DType::F16, DType::I32,
-                      DType::I64, DType::I8, DType::Pred})
+                      DType::I64, DType::I16, DType::I8, DType::Pred})
     for (const std::vector<int64_t> &shape :
          {std::vector<int64_t>{}, {0}, {7}, {3, 0, 2}, {2, 3, 5}}) {
       const Array x = countingArray(dtype, shape);
@@ -142,9 +142,10 @@ TEST_F(Npy, ExplainsWhatItCannotRead) {
   expectRefused(npy("{'descr': '<V2', " + order + "'shape': (), }", "ab"),
                 "the elements are raw bytes ('<V2'); NumPy has no bfloat16, "
                 "save such arrays as .safetensors");
-  expectRefused(npy("{'descr': '<c8', " + order + "'shape': (), }", "abcdefgh"),
-                "the element type '<c8' is not one of f4, f8, f2, i4, i8, i1, "
-                "b1");
+  expectRefused(
+      npy("{'descr': '<c8', " + order + "'shape': (), }", "abcdefgh"),
+      "the element type '<c8' is not one of f4, f8, f2, i4, i8, i2, i1, "
+      "b1");
   expectRefused(
       npy("{'descr': [('a', '<f4')], " + order + "'shape': (), }", "abcd"),
       "the elements are records; save each field as an array of its own");

@@ -134,7 +134,7 @@ TEST_F(Safetensors, RefusesMalformedHeaders) {
   };
   expectRefused(one("\"U8\"", "[1]", "[0,1]"), "a",
                 "tensor 'a': the element type 'U8' is not one of F32, BF16, "
-                "F16, F64, I32, I64, I8, BOOL");
+                "F16, F64, I32, I64, I8, I16, BOOL");
   expectRefused(one("3", "[1]", "[0,1]"), "a",
                 "tensor 'a': 'dtype' must be a string");
   for (const char *shape :

@@ -75,6 +75,9 @@ std::vector<std::byte> valuesOf(int rank, int64_t count, DType dtype) {
     case DType::I64:
       put(static_cast<int64_t>(value));
       break;
+    case DType::I16: // reduced as I32
+      put(static_cast<int16_t>(value));
+      break;
     case DType::I8:
       put(static_cast<int8_t>(value));
       break;

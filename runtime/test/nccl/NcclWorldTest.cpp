@@ -410,6 +410,8 @@ TEST_F(NcclWorldTest, RefusedGroupIsFinal) {
 TEST(NcclTypes, OfPlans) {
   EXPECT_EQ(ncclTypeOf(DType::Pred), ncclUint8);
   EXPECT_EQ(ncclTypeOf(DType::BF16), ncclBfloat16);
+  // Moved as it is; plans reduce it as I32.
+  EXPECT_EQ(ncclTypeOf(DType::I16), ncclFloat16);
   EXPECT_EQ(ncclReductionOf(Reduction::Min), ncclMin);
 }
 

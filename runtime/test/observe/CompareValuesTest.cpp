@@ -157,7 +157,7 @@ TEST(CheckReference, OtherPrograms) {
 
 TEST(Numbers, OfEveryType) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::I32, DType::I64,
-                            DType::F64, DType::F16, DType::I8}) {
+                            DType::F64, DType::F16, DType::I8, DType::I16}) {
     const Numbers values = {0, 1, -2, 7};
     EXPECT_EQ(toNumbers(toArray(values, dtype, {4})), values) << name(dtype);
   }

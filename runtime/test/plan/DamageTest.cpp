@@ -55,7 +55,7 @@ TEST(Damage, OtherFormatVersion) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.status().code(), StatusCode::FailedPrecondition);
   EXPECT_THAT(plan.status().message(),
-              HasSubstr("has format version 58, this runtime reads version 17; "
+              HasSubstr("has format version 59, this runtime reads version 18; "
                         "compile the plan with the compiler of this "
                         "runtime's release"));
 }

@@ -209,6 +209,7 @@ TEST(ShardCopy, TermsAreAdded) {
   EXPECT_EQ(total<int32_t>(DType::I32, {INT32_MAX, 1, 0, 0}), INT32_MIN);
   EXPECT_EQ(total<int64_t>(DType::I64, {-7, 3, 0, 0}), -4);
   EXPECT_EQ(total<int8_t>(DType::I8, {127, 1, 0, 0}), -128);
+  EXPECT_EQ(total<int16_t>(DType::I16, {32767, 1, 0, 0}), -32768);
   EXPECT_EQ(toFloat(total<BFloat16>(DType::BF16,
                                     {toBFloat16(1), toBFloat16(2), {}, {}})),
             3);

@@ -33,10 +33,11 @@ enum class DType : uint8_t {
   F64 = 5,
   F16 = 6,
   I8 = 7,
+  I16 = 8,
 };
 
 /// How many element types there are; their numbers are 0 to this minus one.
-inline constexpr int dtypeCount = 8;
+inline constexpr int dtypeCount = 9;
 
 /// Bytes of one element.
 constexpr size_t byteSize(DType dtype) {
@@ -49,6 +50,7 @@ constexpr size_t byteSize(DType dtype) {
     return 4;
   case DType::BF16:
   case DType::F16:
+  case DType::I16:
     return 2;
   case DType::Pred:
   case DType::I8:
@@ -76,6 +78,8 @@ constexpr std::string_view name(DType dtype) {
     return "f16";
   case DType::I8:
     return "i8";
+  case DType::I16:
+    return "i16";
   }
   return "unknown";
 }

@@ -26,7 +26,7 @@ namespace weft::runtime {
 
 /// Version of the layout of `weft.plan.Plan`. Goes up with every change of the
 /// schema or of the meaning of a field; a reader refuses every other version.
-inline constexpr uint32_t planFormatVersion = 17;
+inline constexpr uint32_t planFormatVersion = 18;
 
 /// Spatial dimensions that a convolution has at most.
 inline constexpr int maxConvolutionDims = 4;

@@ -104,6 +104,8 @@ cudaDataType_t cudaTypeOf(DType dtype) {
   case DType::Pred:
   case DType::I8:
     return CUDA_R_8I;
+  case DType::I16:
+    return CUDA_R_16I;
   }
   return CUDA_R_32F;
 }

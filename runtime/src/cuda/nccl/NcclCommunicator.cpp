@@ -30,6 +30,8 @@ ncclDataType_t ncclTypeOf(DType dtype) {
     return ncclFloat16;
   case DType::I8:
     return ncclInt8;
+  case DType::I16: // NCCL has none; plans send it and reduce it as I32
+    return ncclFloat16;
   }
   return ncclNumTypes;
 }

@@ -89,6 +89,7 @@ WEFT_REDUCE_ALL(bf16, BFloat16)
 WEFT_REDUCE_ALL(f16, Float16)
 WEFT_REDUCE_ALL(i64, int64_t)
 WEFT_REDUCE_ALL(i32, int32_t)
+WEFT_REDUCE_ALL(i16, int16_t)
 WEFT_REDUCE_ALL(i8, int8_t)
 // Pred has max (or) and min (and).
 WEFT_REDUCE(max_pred, uint8_t, Maximum)
