@@ -151,7 +151,7 @@ def float_cases(t):
                each(exact_fma), 0.5)
     yield Case(f"{{r0}} = math.clampf {{x}} to [{{y}}, {{z}}] : {tensor}", [t] * 3, [t],
                lambda x, low, high: minimum(maximum(x, low), high))
-    for n in ("i8", "i32", "i64"):
+    for n in ("i8", "i16", "i32", "i64"):
         yield Case(f"{{r0}} = math.fpowi {{x}}, {{y}} : {tensor}, {{{n}}}", [t, n], [t],
                    lambda x, k, n=n: integer_power(x, signed(k, n)), 2)
     for op, reference in {"isfinite": np.isfinite, "isinf": np.isinf, "isnan": np.isnan,
