@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import weft
+import weft.numpy as wnp
+from weft import P, lax
 
 SIZES = {
     "gpt": dict(layers=2, hidden=32, heads=4, vocabulary=64, sequence=16, dtype="float32", global_batch=8,
@@ -116,3 +118,26 @@ def test_what_pays_is_cut():
 def test_a_number_of_pieces_that_is_none(count):
     with pytest.raises(ValueError, match="collective_pieces must be an integer of at least 0, got"):
         model("gpt", tensor=2).lower().compile(None, collective_pieces=count)
+
+
+def test_convolutions_of_a_part_of_the_batch():
+    """Partial sums of images are added up while others are convolved."""
+    def loss(weights, x):
+        h = x
+        for w in weights:
+            h = wnp.tanh(lax.conv_general_dilated(h, w, (1,), "SAME", dimension_numbers=("NHC", "HIO", "NHC")))
+        return wnp.mean((h - x) ** 2)
+
+    random = np.random.default_rng(0)
+    weights = [random.normal(0, 0.2, size).astype(np.float32) for size in ((3, 16, 32), (3, 32, 16))]
+    x = random.normal(size=(8, 12, 16)).astype(np.float32)
+    specs = [P(None, None, "tensor"), P(None, "tensor")]
+    step = weft.jit(weft.value_and_grad(loss), mesh=weft.Mesh((2,), ("tensor",)), in_shardings=(specs, P()))
+    lowered = step.lower(weights, x)
+    whole, cut = (lowered.compile(collective_pieces=count) for count in (1, 4))
+    assert [sum(each.count for each in plan.collectives()) for plan in (whole, cut)] == [1, 4]
+    assert cut.cost().convolutions > whole.cost().convolutions
+    (value, slopes), (same, equal) = cut(weights, x), whole(weights, x)
+    np.testing.assert_allclose(value, same, rtol=1e-6)
+    for a, b in zip(slopes, equal, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
