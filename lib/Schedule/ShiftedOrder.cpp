@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 using namespace weft;
 
@@ -28,25 +29,17 @@ static constexpr size_t reach = 48;
 
 namespace {
 
-/// What an order leaves at a place: when computing goes on, and links are free.
-struct Front {
-  int64_t now = 0;
-  llvm::SmallVector<int64_t, 4> links;
+/// What an order leaves at a place: when computing goes on, and behind that
+/// when each link is free.
+using Front = llvm::MutableArrayRef<int64_t>;
+using ConstFront = llvm::ArrayRef<int64_t>;
 
-  int64_t free(size_t link) const { return std::max(links[link], now); }
-  bool isNoLater(const Front &other) const {
-    for (size_t link = 0; link < links.size(); ++link)
-      if (free(link) > other.free(link))
-        return false;
-    return now <= other.now;
-  }
-};
-
-static int64_t lastEnd(const Front &front) {
-  int64_t last = front.now;
-  for (int64_t link : front.links)
-    last = std::max(last, link);
-  return last;
+static bool isNoLater(ConstFront front, ConstFront other) {
+  const int64_t now = front.front(), otherNow = other.front();
+  for (size_t link = 1; link < front.size(); ++link)
+    if (std::max(front[link], now) > std::max(other[link], otherNow))
+      return false;
+  return now <= otherNow;
 }
 
 class Shifter {
@@ -62,10 +55,18 @@ private:
 
   /// Does a step at a front, with the ends of others; returns the collective
   /// that is waited for, or -1.
-  int32_t pass(Front &front, int32_t index, llvm::ArrayRef<int64_t> ends,
+  int32_t pass(Front front, int32_t index, llvm::ArrayRef<int64_t> ends,
                int64_t &end) const;
-  void passFrom(size_t place, size_t until);
-  void findStalls();
+  /// Does all from a place up to another, or until, behind those that changed,
+  /// the rest is as it was; returns where that is.
+  size_t passFrom(size_t place, size_t changed, size_t until);
+  /// Of some places, and of those that were looked at since the last time.
+  void findStalls(size_t begin, size_t end);
+
+  Front frontAt(size_t place) {
+    return Front(fronts).slice(place * width, width);
+  }
+  int64_t lastEnd() { return *llvm::max_element(frontAt(order.size())); }
 
   void move(size_t place);
   /// A range with what its last step needs of it in front of all else; and with
@@ -95,13 +96,16 @@ private:
   std::vector<int32_t> awaitedBy;
   std::vector<int32_t> order, userCount;
   std::vector<size_t> placeOf;
-  /// Before each place, and behind the last one.
-  std::vector<Front> fronts;
+  /// Before each place, and behind the last one, so many numbers each.
+  std::vector<int64_t> fronts;
+  size_t width = 1;
   /// Of steps; and as a move would have them.
   std::vector<int64_t> ends, movedEnds;
   /// By place, the collective that is waited for, or -1.
   std::vector<int32_t> awaited;
   std::vector<size_t> stalls;
+  /// Places where they may have changed since they were found.
+  size_t firstUnseen = 0, lastUnseen = 0;
   uint64_t state = 1;
 };
 
@@ -109,8 +113,7 @@ private:
 
 Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
     : steps(steps), timed(steps.size() + 1), userCount(steps.size()),
-      placeOf(steps.size()), fronts(steps.size() + 1), ends(steps.size()),
-      awaited(steps.size(), -1) {
+      placeOf(steps.size()), ends(steps.size()), awaited(steps.size(), -1) {
   for (const Action &action : actions)
     if (!action.isWait) {
       placeOf[action.step] = order.size();
@@ -129,43 +132,66 @@ Shifter::Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
     }
     timed[index + 1].firstAwaited = awaitedBy.size();
   }
-  fronts[0].links.assign(links.size(), 0);
-  passFrom(0, order.size());
+  width = 1 + links.size();
+  fronts.resize((steps.size() + 1) * width);
+  passFrom(0, order.size(), order.size());
   movedEnds = ends;
-  findStalls();
+  findStalls(0, order.size());
 }
 
-int32_t Shifter::pass(Front &front, int32_t index, llvm::ArrayRef<int64_t> ends,
+int32_t Shifter::pass(Front front, int32_t index, llvm::ArrayRef<int64_t> ends,
                       int64_t &end) const {
   const Timed &step = timed[index];
+  int64_t &now = front.front();
   int32_t awaited = -1;
   for (uint32_t i = step.firstAwaited; i < timed[index + 1].firstAwaited; ++i)
-    if (const int32_t operand = awaitedBy[i]; ends[operand] > front.now) {
-      front.now = ends[operand];
+    if (const int32_t operand = awaitedBy[i]; ends[operand] > now) {
+      now = ends[operand];
       awaited = operand;
     }
   if (step.link >= 0) {
-    int64_t &link = front.links[step.link];
-    end = link = std::max(link, front.now) + step.picoseconds;
+    int64_t &link = front[1 + step.link];
+    end = link = std::max(link, now) + step.picoseconds;
   } else {
-    end = front.now += step.picoseconds;
+    end = now += step.picoseconds;
   }
   return awaited;
 }
 
-void Shifter::passFrom(size_t place, size_t until) {
-  for (; place < until; ++place) {
-    Front front = fronts[place];
-    awaited[place] = pass(front, order[place], ends, ends[order[place]]);
-    fronts[place + 1] = std::move(front);
+size_t Shifter::passFrom(size_t place, size_t changed, size_t until) {
+  llvm::SmallVector<int64_t, 8> front(frontAt(place));
+  // Of collectives that end at another time, then or now.
+  int64_t lastChange = 0;
+  while (place < until) {
+    const int32_t index = order[place];
+    const int64_t before = ends[index];
+    awaited[place] = pass(front, index, ends, ends[index]);
+    if (timed[index].link >= 0 && ends[index] != before)
+      lastChange = std::max({lastChange, before, ends[index]});
+    ++place;
+    const Front old = frontAt(place);
+    const bool isAsBefore = place >= changed && place < until &&
+                            lastChange <= front.front() &&
+                            ConstFront(front) == ConstFront(old);
+    if (isAsBefore)
+      break;
+    llvm::copy(front, old.begin());
   }
+  return place;
 }
 
-void Shifter::findStalls() {
-  stalls.clear();
-  for (size_t place = 0; place < order.size(); ++place)
+void Shifter::findStalls(size_t begin, size_t end) {
+  begin = std::min(begin, std::exchange(firstUnseen, order.size()));
+  end = std::max(end, std::exchange(lastUnseen, 0));
+  const auto first = llvm::lower_bound(stalls, begin),
+             last = std::lower_bound(first, stalls.end(), end);
+  llvm::SmallVector<size_t, 64> found;
+  for (size_t place = begin; place < end; ++place)
     if (awaited[place] >= 0)
-      stalls.push_back(place);
+      found.push_back(place);
+  const size_t kept = first - stalls.begin();
+  stalls.erase(first, last);
+  stalls.insert(stalls.begin() + int64_t(kept), found.begin(), found.end());
 }
 
 Shifter::Sequence Shifter::lastToFront(size_t first, size_t last) const {
@@ -203,7 +229,7 @@ Shifter::Sequence Shifter::firstToBack(size_t first, size_t last) const {
 
 /// Keeps the range if nothing behind it, or not the end, is later for it.
 void Shifter::tryRange(size_t first, const Sequence &moved) {
-  Front front = fronts[first];
+  llvm::SmallVector<int64_t, 8> front(frontAt(first));
   const size_t last = first + moved.size();
   size_t place = first;
   // Collectives that end at another time, until nobody can wait for them.
@@ -218,31 +244,36 @@ void Shifter::tryRange(size_t first, const Sequence &moved) {
       (movedEnds[index] > ends[index] ? later : earlier).push_back(index);
     if (place + 1 < last)
       continue;
-    const Front &before = fronts[place + 1];
-    llvm::erase_if(later,
-                   [&](int32_t each) { return movedEnds[each] <= front.now; });
+    const ConstFront before = frontAt(place + 1);
+    llvm::erase_if(
+        later, [&](int32_t each) { return movedEnds[each] <= front.front(); });
     llvm::erase_if(earlier,
-                   [&](int32_t each) { return ends[each] <= before.now; });
-    const bool isNoLater = later.empty() && front.isNoLater(before),
-               isNoEarlier = earlier.empty() && before.isNoLater(front);
-    isDecided = isNoLater || (isNoEarlier && !isPatient);
-    isGood = isNoLater;
-    isSame = isNoLater && isNoEarlier;
+                   [&](int32_t each) { return ends[each] <= before.front(); });
+    const bool noneLater = later.empty() && isNoLater(front, before),
+               noneEarlier = earlier.empty() && isNoLater(before, front);
+    isDecided = noneLater || (noneEarlier && !isPatient);
+    isGood = noneLater;
+    isSame = noneLater && noneEarlier;
   }
   if (!isDecided)
-    isGood = lastEnd(front) <= lastEnd(fronts.back());
-  const size_t until = isGood && !isSame ? order.size() : place;
+    isGood = *llvm::max_element(front) <= lastEnd();
   if (isGood) {
     for (size_t at = first; at < last; ++at) {
       order[at] = moved[at - first];
       placeOf[order[at]] = at;
     }
-    passFrom(first, until);
+    const size_t until = isSame ? passFrom(first, place, place)
+                                : passFrom(first, last, order.size());
+    if (isSame) {
+      firstUnseen = std::min(firstUnseen, first);
+      lastUnseen = std::max(lastUnseen, until);
+    } else {
+      findStalls(first, until);
+    }
+    place = std::max(place, until);
   }
-  for (size_t at = first; at < until; ++at)
+  for (size_t at = first; at < place; ++at)
     movedEnds[order[at]] = ends[order[at]];
-  if (isGood && !isSame)
-    findStalls();
 }
 
 /// Around a wait that the step at a place begins with.
@@ -273,10 +304,10 @@ void Shifter::run(size_t tries) {
   size_t lastGain = 0;
   for (size_t i = 0; i - lastGain < tries / 2 && i < tries && !stalls.empty();
        ++i) {
-    const int64_t before = lastEnd(fronts.back());
+    const int64_t before = lastEnd();
     if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
       move(place);
-    if (lastEnd(fronts.back()) < before)
+    if (lastEnd() < before)
       lastGain = i;
   }
 }
@@ -310,7 +341,7 @@ std::vector<Action> Shifter::actions() const {
     if (step.isCollective)
       underWay.push_back(index);
     else
-      wait([&, now = fronts[place + 1].now](int32_t collective) {
+      wait([&, now = fronts[(place + 1) * width]](int32_t collective) {
         return ends[collective] <= now && freesOperand(collective);
       });
   }

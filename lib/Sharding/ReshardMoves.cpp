@@ -171,13 +171,14 @@ void MoveGenerator::masks() {
 }
 
 void sharding::forEachMove(const DigitProblem &problem,
-                           const DigitLayout &layout, Visit visit) {
+                           const DigitLayout &layout, MayPay mayPay,
+                           Visit visit) {
   MoveGenerator generator(problem, layout, visit);
   generator.slices();
   generator.masks();
   generator.reductions();
   generator.gathersAndExchanges();
-  forEachPermute(problem, layout, visit);
+  forEachPermute(problem, layout, mayPay, visit);
 }
 
 int64_t sharding::wireBytes(const DigitProblem &problem,

@@ -27,14 +27,20 @@ struct DigitMove {
   DigitLayout result = {};
 };
 
+/// Whether a collective that sends so many bytes over links of a span may be
+/// part of a plan that is wanted.
+using MayPay = llvm::function_ref<bool(int64_t bytes, int64_t span)>;
+
 /// Calls `visit` for each move from `layout` that can be part of a cheapest
-/// plan, in an order that depends on the arguments alone.
+/// plan, in an order that depends on the arguments alone. Permutes, of which
+/// there are most, are left out where they do not pay.
 void forEachMove(const DigitProblem &problem, const DigitLayout &layout,
-                 llvm::function_ref<void(DigitMove &&)> visit);
+                 MayPay mayPay, llvm::function_ref<void(DigitMove &&)> visit);
 
 /// The permutes among them: those that put the digits of the target in place,
 /// as far as sizes allow.
 void forEachPermute(const DigitProblem &problem, const DigitLayout &layout,
+                    MayPay mayPay,
                     llvm::function_ref<void(DigitMove &&)> visit);
 
 /// Bytes that each device sends for a move out of `layout`.

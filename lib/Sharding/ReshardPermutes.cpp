@@ -35,8 +35,10 @@ constexpr int maxPermutes = 96;
 class PermuteGenerator {
 public:
   PermuteGenerator(const DigitProblem &problem, const DigitLayout &layout,
+                   int64_t localBytes, MayPay mayPay,
                    llvm::function_ref<void(DigitMove &&)> visit)
-      : problem(problem), layout(layout), visit(visit) {}
+      : problem(problem), layout(layout), localBytes(localBytes),
+        mayPay(mayPay), visit(visit) {}
 
   /// Permutes over links as fast as those of a span; they put nothing in place
   /// but by choice unless `mayPlace`.
@@ -53,6 +55,9 @@ private:
 
   const DigitProblem &problem;
   const DigitLayout &layout;
+  /// What a device sends in any of them.
+  int64_t localBytes;
+  MayPay mayPay;
   llvm::function_ref<void(DigitMove &&)> visit;
   DigitLayout result;
   /// What is still to be filled of each dimension's number of shards.
@@ -177,6 +182,9 @@ void PermuteGenerator::emit() {
   }
   move.digits.append(digitsOf(layout.unreduced & ~result.unreduced));
   move.toDigits.append(digitsOf(result.unreduced & ~layout.unreduced));
+  if (!mayPay(localBytes,
+              std::max(problem.span(move.digits), problem.span(move.toDigits))))
+    return;
   move.result = result;
   visit(std::move(move));
 }
@@ -190,10 +198,16 @@ void PermuteGenerator::run(int64_t span, bool mayPlace) {
 }
 
 void sharding::forEachPermute(const DigitProblem &problem,
-                              const DigitLayout &layout,
+                              const DigitLayout &layout, MayPay mayPay,
                               llvm::function_ref<void(DigitMove &&)> visit) {
+  const int64_t localBytes = problem.localBytes(layout);
+  // Over the fastest links that there are.
+  if (llvm::none_of(problem.linkSpans,
+                    [&](int64_t span) { return mayPay(localBytes, span); }))
+    return;
   for (int64_t span : problem.linkSpans)
     for (bool mayPlace : {true, false})
       if (mayPlace || problem.linkSpans.size() > 1)
-        PermuteGenerator(problem, layout, visit).run(span, mayPlace);
+        PermuteGenerator(problem, layout, localBytes, mayPay, visit)
+            .run(span, mayPlace);
 }

@@ -14,6 +14,8 @@
 
 #include <deque>
 #include <map>
+#include <memory>
+#include <mutex>
 
 using namespace weft;
 using namespace weft::sharding;
@@ -322,12 +324,37 @@ planAnew(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
 namespace {
 
 /// Plans of one mesh and its links. Passes ask for the same ones as those
-/// before them, and so do variants of a program that are compiled one after the
-/// other.
-struct KnownPlans {
+/// before them, and so do variants of a program, which threads compile.
+class KnownPlans {
+public:
+  using Key = std::vector<int64_t>;
+  using Plan = std::optional<ReshardPlan>;
+
+  KnownPlans(Mesh mesh, cost::CollectiveCost cost)
+      : mesh(std::move(mesh)), cost(std::move(cost)) {}
+
+  bool areOf(const Mesh &other, const cost::CollectiveCost &otherCost) const {
+    return mesh == other && cost == otherCost;
+  }
+  std::optional<Plan> find(const Key &key) {
+    const std::lock_guard lock(mutex);
+    const auto found = plans.find(key);
+    return found == plans.end() ? std::optional<Plan>()
+                                : std::optional<Plan>(found->second);
+  }
+  void add(Key key, const Plan &plan) {
+    constexpr size_t most = 4096;
+    const std::lock_guard lock(mutex);
+    if (plans.size() >= most)
+      plans.clear();
+    plans.emplace(std::move(key), plan);
+  }
+
+private:
   Mesh mesh;
   cost::CollectiveCost cost;
-  std::map<std::vector<int64_t>, std::optional<ReshardPlan>> plans = {};
+  std::mutex mutex;
+  std::map<Key, Plan> plans;
 };
 
 } // namespace
@@ -349,22 +376,18 @@ static void spell(const Sharding &sharding, std::vector<int64_t> &key) {
   key.push_back(static_cast<int64_t>(sharding.unreducedKind));
 }
 
-/// Those of the thread.
-static KnownPlans &findKnown(const Mesh &mesh,
-                             const cost::CollectiveCost &cost) {
-  constexpr size_t mostMeshes = 16, mostPlans = 4096;
-  static thread_local std::deque<KnownPlans> known;
-  auto found = llvm::find_if(known, [&](const KnownPlans &each) {
-    return each.mesh == mesh && each.cost == cost;
-  });
-  if (found == known.end()) {
-    if (known.size() == mostMeshes)
-      known.pop_back();
-    return known.emplace_front(KnownPlans{mesh, cost});
-  }
-  if (found->plans.size() >= mostPlans)
-    found->plans.clear();
-  return *found;
+static std::shared_ptr<KnownPlans> findKnown(const Mesh &mesh,
+                                             const cost::CollectiveCost &cost) {
+  constexpr size_t mostMeshes = 16;
+  static std::mutex mutex;
+  static std::deque<std::shared_ptr<KnownPlans>> known;
+  const std::lock_guard lock(mutex);
+  for (const std::shared_ptr<KnownPlans> &each : known)
+    if (each->areOf(mesh, cost))
+      return each;
+  if (known.size() == mostMeshes)
+    known.pop_back();
+  return known.emplace_front(std::make_shared<KnownPlans>(mesh, cost));
 }
 
 std::optional<ReshardPlan>
@@ -375,14 +398,12 @@ sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   key.push_back(elementBytes);
   spell(from, key);
   spell(to, key);
-  KnownPlans &known = findKnown(mesh, cost);
-  auto found = known.plans.find(key);
-  if (found == known.plans.end())
-    found = known.plans
-                .emplace(std::move(key),
-                         planAnew(mesh, shape, elementBytes, from, to, cost))
-                .first;
-  return found->second;
+  const std::shared_ptr<KnownPlans> known = findKnown(mesh, cost);
+  if (auto found = known->find(key))
+    return *found;
+  auto plan = planAnew(mesh, shape, elementBytes, from, to, cost);
+  known->add(std::move(key), plan);
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//

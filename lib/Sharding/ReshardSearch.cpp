@@ -215,6 +215,11 @@ PathCost LeastCost::operator()(const DigitLayout &layout) const {
 // Search
 //===----------------------------------------------------------------------===//
 
+static PathCost collective(const DigitProblem &problem, int64_t bytes,
+                           int64_t span) {
+  return {toPicoseconds(problem.cost->seconds(bytes, span)), 1, 1};
+}
+
 void Search::reach(DigitMove &&move, PathCost cost, int32_t parent) {
   PathCost total = cost + leastCost(move.result);
   if (!(total < bound))
@@ -235,7 +240,10 @@ void Search::expand(int32_t index) {
   // `nodes` grows while moves are visited.
   DigitLayout layout = nodes[index].move.result;
   PathCost cost = nodes[index].cost;
-  forEachMove(problem, layout, [&](DigitMove &&move) {
+  auto mayPay = [&](int64_t bytes, int64_t span) {
+    return cost + collective(problem, bytes, span) < bound;
+  };
+  forEachMove(problem, layout, mayPay, [&](DigitMove &&move) {
     PathCost next = cost + costOf(problem, layout, move);
     if (next < bound)
       reach(std::move(move), next, index);
@@ -279,10 +287,9 @@ PathCost sharding::costOf(const DigitProblem &problem,
   if (move.kind == ReshardKind::AllSlice ||
       move.kind == ReshardKind::MaskToUnreduced)
     return {0, 0, 1};
-  double seconds = problem.cost->seconds(
-      wireBytes(problem, layout, move),
+  return collective(
+      problem, wireBytes(problem, layout, move),
       std::max(problem.span(move.digits), problem.span(move.toDigits)));
-  return {toPicoseconds(seconds), 1, 1};
 }
 
 PathCost sharding::costOf(const DigitProblem &problem,
