@@ -133,7 +133,8 @@ SegmentRequest Predictor::requestOf(uint32_t number) {
   if (isNew)
     prices->second = this->prices->of(run);
   SegmentRequest request{
-      run, prices->second, {}, queues.count(), groups->axes().size()};
+      run,          prices->second, {}, queues.count(), groups->axes().size(),
+      options.turns};
   for (const plan::Instruction *instruction : *run.instructions())
     if (const auto *start = instruction->operation_as_CollectiveStart())
       request.queueOf.push_back(queues.of(number, start->id()));

@@ -118,10 +118,12 @@ void SegmentRun::repeat(uint32_t begin, const plan::Repeat &repeat) {
     Streams::Moment moment;
   };
   std::map<std::vector<int64_t>, Seen> seen;
+  const bool hasOthers = loops.empty() && repeat.count() == request.turns.from;
+  const uint32_t count = hasOthers ? request.turns.to : repeat.count();
   loops.push_back({end, false});
-  for (uint32_t i = 0; i < repeat.count(); ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     // The last one may start what waits for it.
-    const uint32_t last = repeat.count() - 1;
+    const uint32_t last = count - 1;
     if (i < last && !records()) {
       const auto [same, isNew] =
           seen.try_emplace(streams.state(), Seen{i, streams.moment()});

@@ -34,6 +34,7 @@ struct SegmentRequest {
   std::vector<size_t> queueOf;
   size_t queues = 1;
   size_t axes = 0;
+  Turns turns = {};
 };
 
 /// Loops are executed until they repeat themselves; the rest of the iterations

@@ -54,7 +54,8 @@ StepReport makeStepReport(const StepRequest &request) {
   const size_t role = request.facts.largestRole();
   StepReport report{request.machine,
                     predicted({.records = request.records,
-                               .looksAtDevices = request.ranksPerRole > 1}),
+                               .looksAtDevices = request.ranksPerRole > 1,
+                               .turns = request.turns}),
                     request.facts.memory[role],
                     role,
                     request.samples,
@@ -66,7 +67,8 @@ StepReport makeStepReport(const StepRequest &request) {
   for (int64_t size : request.scaledSizes) {
     if (!report.prediction.problems.empty())
       break;
-    Prediction scaled = predicted({.axisSizes = {{request.scaledAxis, size}}});
+    Prediction scaled = predicted(
+        {.axisSizes = {{request.scaledAxis, size}}, .turns = request.turns});
     if (scaled.problems.empty())
       report.scale.push_back(
           makeScaleRow(scaled, request.scaledAxis, report.prediction.step));

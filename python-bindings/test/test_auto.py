@@ -3,6 +3,7 @@
 """`weft.auto`: dimensions that are split together are found without names, plans are no slower than written ones, run,
 and what is said of them is what the compiler and the simulator say."""
 
+import dataclasses
 import functools
 import json
 import sys
@@ -15,10 +16,14 @@ import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
 from weft.auto.choices import Choice, Structure
+from weft.auto.confirmation import Confirmation
 from weft.auto.dimensions import find_dimensions
+from weft.auto.planner import Planner
 from weft.auto.program import FunctionProgram, Size, read_arguments
+from weft.auto.search import Estimate
 from weft.models import gpt, llama
 from weft.predicted import Predicted
+from weft.simulation import simulate
 
 SIZES = dict(layers=3, hidden=512, heads=8, vocabulary=4096, sequence=256)
 TINY = dict(layers=2, hidden=32, heads=4, vocabulary=64, sequence=16, dtype="float32")
@@ -76,7 +81,51 @@ def test_layers_are_left_out():
     assert [each.is_differentiated for each in of_two] == ["params" in each.name for each in of_two]
 
 
+def test_more_micro_batches_are_simulated_without_another_plan():
+    function, arguments = gpt(**TINY, global_batch=2, micro_batch=2).unannotated()
+    program = FunctionProgram(function, arguments, 0)
+    planner = Planner(program, Structure.of(small := read_arguments(program.source(Size()).text),
+                                            find_dimensions(program.source(Size()), small)), "dgx-h100")
+    program.set_batch(planner.structure.batch.members)
+    two, five = (planner.compile(Choice(data=2, microbatches=number)) for number in (2, 5))
+    assert simulate(two, "dgx-h100", turns=(2, 5))["step_picoseconds"] == simulate(five, "dgx-h100")["step_picoseconds"]
+    assert simulate(two, "dgx-h100", turns=(3, 5))["step_picoseconds"] == simulate(two, "dgx-h100")["step_picoseconds"]
+
+
+def test_what_many_ranks_cannot_split_is_whole():
+    """1024 ranks split no dimension of the model."""
+    structure = structure_of(gpt(**TINY, global_batch=1024, micro_batch=1024))
+    parts = Choice(data=2, states="all")
+    assert structure.specs(dataclasses.replace(parts, stands_for=1024)) == structure.specs(Choice(data=2))
+    assert structure.specs(dataclasses.replace(parts, stands_for=4)) == structure.specs(parts)
+
+
 # The answer
+
+class Known:
+    """A search that has been made: estimated and predicted seconds of choices."""
+
+    planner = None
+
+    def __init__(self):
+        self.confirmed = []
+
+    def confirm(self, found):
+        self.confirmed.append(found.choice)
+        step = {1: 80.0, 2: 130.0, 4: 120.0, 8: 110.0}[found.choice.pipeline]
+        return Predicted(step=step, kernels=step, exposed=0.0, bubble=0.0, memory=1, usable=2, sent=0), 0
+
+
+def test_estimates_of_pipelines_do_not_hide_what_has_none():
+    """Their estimates are too low, and the plan without one comes fourth."""
+    possible = [Estimate(Choice(pipeline=ranks, data=8 // ranks), seconds, 1, 0)
+                for ranks, seconds in ((2, 70.0), (4, 75.0), (8, 79.0), (1, 81.0))]
+    search = Known()
+    confirmation = Confirmation(search, possible, 2)
+    confirmation.run(1)
+    assert [each.pipeline for each in search.confirmed] == [2, 1]
+    assert [each.choice.pipeline for each in confirmation.left] == [4, 8]
+
 
 @functools.cache
 def found(**options):

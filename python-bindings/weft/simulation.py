@@ -32,15 +32,17 @@ def simulate(
     tokens: float = 0,
     scale: tuple[str, Sequence[int]] = ("", ()),
     records: bool = False,
+    turns: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """What ``shard-sim plan --json`` prints of the entry, and under "recorded", if asked for, what
-    it does when. Raises `ValueError` with all that is wrong."""
+    it does when. Of the loops that run ``turns[0]`` times and are in no other, as if they ran ``turns[1]`` times. Raises
+    `ValueError` with all that is wrong."""
     from . import _runtime
 
     axis, sizes = scale
     text, problems = _runtime.simulate(
         compiled.plan.handle, compiled.entry.name, cluster=cluster, samples=float(samples),
-        tokens=float(tokens), scaled_axis=axis, scaled_sizes=list(sizes), records=records)
+        tokens=float(tokens), scaled_axis=axis, scaled_sizes=list(sizes), records=records, turns=turns)
     if problems:
         raise ValueError("\n".join(problems))
     return json.loads(text)

@@ -25,6 +25,13 @@
 
 namespace weft::simulate {
 
+/// As if outermost loops that run `from` times ran `to` times: a step of
+/// another number of micro-batches, where no choice of the compiler depends on
+/// it.
+struct Turns {
+  uint32_t from = 0, to = 0;
+};
+
 struct PredictionOptions {
   /// Mesh axes that have another size than in the plan.
   std::map<std::string, int64_t> axisSizes = {};
@@ -35,6 +42,7 @@ struct PredictionOptions {
   /// A position of the mesh: as if all ranks of a role lay as this one does,
   /// for which every device is looked at.
   std::optional<int64_t> rank = {};
+  Turns turns = {};
 };
 
 /// Ranks of a role whose groups lie alike: a step as if all lay so.

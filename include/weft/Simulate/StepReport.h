@@ -56,6 +56,8 @@ struct StepRequest {
   int64_t ranksPerRole = 1;
   /// Strong scaling.
   std::vector<OtherPlan> others = {};
+  /// Of all predictions.
+  Turns turns = {};
 };
 
 /// A step with another size of one mesh axis.

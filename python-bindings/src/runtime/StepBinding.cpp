@@ -10,6 +10,7 @@
 #include "weft/Simulate/StepReport.h"
 #include "weft/runtime/Plan.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -34,7 +35,7 @@ static Answer simulateStep(const Plan &plan, const std::string &name,
                            const std::string &cluster, double samples,
                            double tokens, const std::string &scaledAxis,
                            const std::vector<int64_t> &scaledSizes,
-                           bool records) {
+                           bool records, simulate::Turns turns) {
   const plan::Plan &contents = plan.contents();
   Answer answer;
   const auto machine = simulate::chooseMachine(
@@ -46,7 +47,7 @@ static Answer simulateStep(const Plan &plan, const std::string &name,
   const auto entry = std::find_if(
       contents.entries()->begin(), contents.entries()->end(),
       [&](const plan::Entry *each) { return each->name()->str() == name; });
-  const simulate::StepRequest request{
+  simulate::StepRequest request{
       contents,
       **entry,
       *std::ranges::find(facts.entries, name, &EntryReport::name),
@@ -56,6 +57,7 @@ static Answer simulateStep(const Plan &plan, const std::string &name,
       scaledAxis,
       scaledSizes,
       records};
+  request.turns = turns;
   const simulate::StepReport report = simulate::makeStepReport(request);
   answer.problems = report.prediction.problems;
   if (!answer.problems.empty())
@@ -73,13 +75,13 @@ static Answer simulateStep(const Plan &plan, const std::string &name,
 static nb::tuple simulate(const Plan &plan, const std::string &entry,
                           const std::string &cluster, double samples,
                           double tokens, const std::string &scaledAxis,
-                          const std::vector<int64_t> &scaledSizes,
-                          bool records) {
+                          const std::vector<int64_t> &scaledSizes, bool records,
+                          std::pair<uint32_t, uint32_t> turns) {
   Answer answer;
   {
     nb::gil_scoped_release unlocked;
     answer = simulateStep(plan, entry, cluster, samples, tokens, scaledAxis,
-                          scaledSizes, records);
+                          scaledSizes, records, {turns.first, turns.second});
   }
   return nb::make_tuple(answer.json, answer.problems);
 }
@@ -87,7 +89,8 @@ static nb::tuple simulate(const Plan &plan, const std::string &entry,
 void bindStep(nb::module_ &m) {
   m.def("simulate", &simulate, nb::arg("plan"), nb::arg("entry"), nb::kw_only(),
         nb::arg("cluster"), nb::arg("samples"), nb::arg("tokens"),
-        nb::arg("scaled_axis"), nb::arg("scaled_sizes"), nb::arg("records"));
+        nb::arg("scaled_axis"), nb::arg("scaled_sizes"), nb::arg("records"),
+        nb::arg("turns"));
 }
 
 } // namespace weft::runtime

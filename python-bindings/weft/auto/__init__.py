@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..diagnostics import CompileError
 from ..errors import count, size_text
 from ..lowered import Lowered, Source
 from ..simulation import check_cluster, simulate
@@ -24,6 +23,7 @@ from ..units import parse_bytes
 from ..variants import checkpoint_names, mesh_of
 from .answer import AutoPlan
 from .choices import Choice, Structure
+from .confirmation import Confirmation
 from .dimensions import find_dimensions
 from .planner import Planner
 from .program import FunctionProgram, Program, Size, TextProgram, read_arguments
@@ -33,8 +33,6 @@ from .whole import WholeSearch
 
 # Plans that are listed.
 _LISTED = 10
-# So many times as many are confirmed, as long as others are estimated to be faster.
-_MOST = 2
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -147,28 +145,13 @@ def _search(search: Search | WholeSearch, cluster: str, devices: int, limit: int
     reasons = Counter(_short(each.reason) for each in estimates if each.reason)
     if not possible:
         raise ValueError(_nothing_fits(search, devices, limit, estimates))
-    confirmed: list[AutoPlan] = []
-    failed: list[str] = []
-    for each in possible:
-        best = min((plan.step_seconds for plan in confirmed), default=math.inf)
-        if len(confirmed) >= confirm and (each.seconds > best or len(confirmed) >= _MOST * confirm):
-            break
-        try:
-            predicted, recomputed = search.confirm(each)
-        except CompileError as error:
-            failed.append(_short(str(error).partition("\n")[0]))
-            continue
-        if predicted.memory > limit:
-            failed.append("takes more memory than a device has")
-            continue
-        confirmed.append(AutoPlan(planner, each, predicted, recomputed or None))
-    if not confirmed:
+    confirmation = Confirmation(search, possible, limit)
+    confirmation.run(confirm)
+    if not confirmation.plans:
         raise ValueError(_nothing_fits(search, devices, limit, estimates))
-    done = {each.choice for each in confirmed}
-    tried = possible.index(next(each for each in reversed(possible) if each.choice in done)) + 1
-    plans = sorted(confirmed, key=lambda each: each.step_seconds)
-    plans += [AutoPlan(planner, each, None, limit if each.dropped else None) for each in possible[tried:]]
-    reasons.update(failed)
+    plans = sorted(confirmation.plans, key=lambda each: each.step_seconds)
+    plans += [AutoPlan(planner, each, None, limit if each.dropped else None) for each in confirmation.left]
+    reasons.update(map(_short, confirmation.failed))
     if len(plans) > _LISTED:
         reasons["slower than those listed"] += len(plans) - _LISTED
     return Auto(cluster, devices, limit, tuple(plans[:_LISTED]), tuple(reasons.most_common()), len(estimates), planner.compiled)

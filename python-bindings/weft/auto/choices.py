@@ -33,6 +33,8 @@ class Choice:
     sequence      whether the ranks along tensor have parts of the second dimension of what the program names and
                   `Structure.named` lists
     rows          of a micro-batch on a rank
+    stands_for    ranks along data that this choice, of fewer, is measured for: what they cannot split stays whole; 0 if
+                  for itself
     """
 
     pipeline: int = 1
@@ -46,6 +48,7 @@ class Choice:
     microbatches: int = 1
     sequence: bool = False
     rows: int = 1
+    stands_for: int = 0
 
     @property
     def devices(self) -> int:
@@ -130,7 +133,8 @@ class Structure:
 
     def state_bytes(self, choice: Choice) -> float:
         """What the ranks of a stage hold of states, of all stages together."""
-        plain = Choice(data=choice.data, context=choice.context, tensor=choice.tensor, split=choice.split, states=choice.states)
+        plain = Choice(data=choice.data, context=choice.context, tensor=choice.tensor, split=choice.split, states=choice.states,
+                       stands_for=choice.stands_for)
         if plain not in self._bytes:
             specs, sizes = self.specs(plain), {DATA: choice.data, CONTEXT: choice.context, TENSOR: choice.tensor}
             self._bytes[plain] = sum(
@@ -164,7 +168,8 @@ class Structure:
                 if (dim := each.of(argument.name)) is not None and argument.shape[dim] >= choice.tensor:
                     axes[dim].append(TENSOR)
         if choice.holders > 1 and self._rests_in_parts(argument, choice):
-            if (dim := self._free_dimension(argument, axes, choice.holders)) is not None:
+            ways = (choice.stands_for or choice.data) * choice.context
+            if (dim := self._free_dimension(argument, axes, ways)) is not None:
                 axes[dim] += [axis for axis, size in ((DATA, choice.data), (CONTEXT, choice.context)) if size > 1]
         return PartitionSpec(*(tuple(each) or None for each in axes))
 

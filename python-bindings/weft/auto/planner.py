@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import warnings
 from typing import Any
 
@@ -23,7 +25,7 @@ class Planner:
         self.program, self.structure, self.cluster = program, structure, cluster
         self.cluster_devices = 0
         self.compiled = 0
-        """How many programs were."""
+        """How many programs were, those that a search before this one compiled included."""
 
     def source(self, choice: Choice, layers: int = 0) -> Source:
         """The annotated program, of so many layers."""
@@ -47,9 +49,30 @@ class Planner:
         """Raises `CompileError`."""
         source, options = self.source(choice, layers), self.options(choice, memory_limit)
         self.compiled += 1
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CompilerWarning)  # of what is replicated
-            return Compiled(Plan(source.compile(**options)), source=source, options=options)
+        if not layers:
+            return _compiled(source, tuple(options.items()))
+        return _compiled_small(source, tuple(options.items()), _version(self.cluster))
 
     def predict(self, choice: Choice, layers: int = 0, memory_limit: int = 0) -> Predicted:
         return Predicted.of(self.compile(choice, layers, memory_limit), self.cluster)
+
+
+def _compiled(source: Source, options: tuple[tuple[str, Any], ...]) -> Compiled:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompilerWarning)  # of what is replicated
+        return Compiled(Plan(source.compile(**dict(options))), source=source, options=dict(options))
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled_small(source: Source, options: tuple[tuple[str, Any], ...], cluster: tuple[int, int] | None) -> Compiled:
+    """Another search for the same program, as for more devices or with less memory, asks for the same ones."""
+    return _compiled(source, options)
+
+
+def _version(cluster: str) -> tuple[int, int] | None:
+    """Of a file; None of a name."""
+    try:
+        found = os.stat(cluster)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The search: all choices are estimated from small programs, and the best are compiled whole and predicted.
 
-A step is `once + microbatches x each`, and both are linear in layers that are alike. So four programs, of one and two
-layers and of two and three micro-batches, say what a step of any number takes for one way to share a layer; what is sent
-along the batch's axis is priced anew for each number of ranks. A pipeline adds its bubble and keeps the activations of
+A step is `once + microbatches x each`, and both are linear in layers that are alike. So two programs, of one and two
+layers, each simulated with two and three micro-batches, say what a step of any number takes for one way to share a layer;
+what is sent along the batch's axis is priced anew for each number of ranks. A pipeline adds its bubble and keeps the activations of
 the micro-batches in flight. What is confirmed in the end is the whole program."""
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from .planner import Planner
 
 # Ranks along the batch's axis of the small programs.
 _SMALL = 2
+# Micro-batches of the small programs.
+_LEAST_TURNS = 2
 # Rows of a micro-batch of which small programs are made, beside one.
 _MORE_ROWS = 4
 # The most rows of a micro-batch on a rank.
@@ -96,7 +98,7 @@ class Search:
 
     def __init__(self, planner: Planner, memory_limit: int, layers: int):
         self.planner, self._limit, self._layers = planner, memory_limit, layers
-        self._compiled: dict[tuple[Choice, int], Compiled] = {}
+        self._compiled: dict[tuple[Choice, tuple, int], Compiled] = {}
         self._cells: dict[Choice, _Cell | str] = {}
         self._sent: dict[Choice, float] = {}
         self._a_row: float | None = None
@@ -161,11 +163,20 @@ class Search:
         chunks = [each for each in _CHUNKS if choice.pipeline * each <= self._layers
                   and (each == 1 or choice.pipeline > 1 and choice.microbatches % choice.pipeline == 0)]
         sequences = (False, True) if choice.tensor > 1 and self.structure.named else (False,)
-        for states in self.structure.ways_to_rest if choice.holders > 1 else ("whole",):
+        for states in self._states(choice):
             for sequence in sequences:
                 for number in chunks:
                     schedule = "" if choice.pipeline == 1 else "1f1b" if number == 1 else "interleaved-1f1b"
                     yield dataclasses.replace(choice, states=states, sequence=sequence, chunks=number, schedule=schedule)
+
+    def _states(self, choice: Choice) -> Iterator[str]:
+        """The ways that differ: of many ranks some can split nothing more than others."""
+        seen: set[float] = set()
+        for states in self.structure.ways_to_rest if choice.holders > 1 else ("whole",):
+            held = self.structure.state_bytes(dataclasses.replace(choice, states=states))
+            if held not in seen:
+                seen.add(held)
+                yield states
 
     # Estimates
 
@@ -227,7 +238,7 @@ class Search:
 
     def _memory(self, choice: Choice, cell: _Cell) -> tuple[float, float]:
         """Bytes, and the part of the activations that is too much."""
-        small = dataclasses.replace(choice, data=min(choice.data, _SMALL), pipeline=1)
+        small = dataclasses.replace(choice, data=min(choice.data, _SMALL), pipeline=1, stands_for=choice.data)
         whole = dataclasses.replace(choice, pipeline=1)
         fewer = (self.structure.state_bytes(small) - self.structure.state_bytes(whole)) / choice.pipeline
         a_layer = cell.memory.a_layer - cell.activations.a_layer
@@ -263,9 +274,8 @@ class Search:
         return self._cells[choice]
 
     def _measure(self, choice: Choice) -> _Cell:
-        small = dataclasses.replace(choice, data=min(choice.data, _SMALL))
-        steps = {(layers, number): self._step(dataclasses.replace(small, microbatches=number), layers, choice.data)
-                 for layers in (1, 2) for number in (2, 3)}
+        small = dataclasses.replace(choice, data=min(choice.data, _SMALL), microbatches=_LEAST_TURNS, stands_for=choice.data)
+        steps = {(layers, number): self._step(small, layers, number, choice.data) for layers in (1, 2) for number in (2, 3)}
 
         def line(of) -> _Line:
             return _Line.through(of(1), of(2))
@@ -275,14 +285,21 @@ class Search:
                      memory=line(lambda k: steps[k, 2][1]["arena_bytes"]),
                      activations=line(lambda k: steps[k, 2][1]["peak_bytes"].get("activations", 0)))
 
-    def _step(self, choice: Choice, layers: int, data: int) -> tuple[float, dict]:
-        """Predicted seconds with so many ranks along the batch's axis, and memory."""
-        if (choice, layers) not in self._compiled:
-            self._compiled[choice, layers] = self.planner.compile(choice, layers)
+    def _step(self, choice: Choice, layers: int, microbatches: int, data: int) -> tuple[float, dict]:
+        """Predicted seconds with so many micro-batches, and ranks along the batch's axis, and memory."""
         scaled = (DATA, [data]) if choice.data != data else ("", [])
-        step = simulate(self._compiled[choice, layers], self.planner.cluster, scale=scaled)
+        step = simulate(self._small(choice, layers), self.planner.cluster, scale=scaled, turns=(_LEAST_TURNS, microbatches))
         seconds = step["scale"][0]["step_seconds"] if scaled[0] else step["step_seconds"]
         return seconds, step["memory"]
+
+    def _small(self, choice: Choice, layers: int) -> Compiled:
+        """Of few layers; one for all numbers of ranks that can split the same."""
+        plain = dataclasses.replace(choice, stands_for=0)
+        specs, usual = (tuple(self.structure.specs(each).values()) for each in (choice, plain))
+        key = plain, specs if specs != usual else (), layers
+        if key not in self._compiled:
+            self._compiled[key] = self.planner.compile(choice, layers)
+        return self._compiled[key]
 
     # The whole program
 
