@@ -173,7 +173,7 @@ def _estimated(search: Search | WholeSearch, devices: int) -> list[Estimate]:
 
 def _short(reason: str) -> str:
     """Without numbers that differ from choice to choice."""
-    if reason.startswith(("needs ", "states alone")):
+    if reason.startswith(("needs ", "states alone")) or "does not fit the memory limit" in reason:
         return "takes more memory than a device has"
     return reason
 

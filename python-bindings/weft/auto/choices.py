@@ -131,10 +131,14 @@ class Structure:
         """What was asked for already of states."""
         return {}
 
+    @functools.cached_property
+    def _specs(self) -> dict[Choice, dict[str, PartitionSpec]]:
+        """Those that were asked for already."""
+        return {}
+
     def state_bytes(self, choice: Choice) -> float:
         """What the ranks of a stage hold of states, of all stages together."""
-        plain = Choice(data=choice.data, context=choice.context, tensor=choice.tensor, split=choice.split, states=choice.states,
-                       stands_for=choice.stands_for)
+        plain = _plain(choice)
         if plain not in self._bytes:
             specs, sizes = self.specs(plain), {DATA: choice.data, CONTEXT: choice.context, TENSOR: choice.tensor}
             self._bytes[plain] = sum(
@@ -155,7 +159,10 @@ class Structure:
 
     def specs(self, choice: Choice) -> dict[str, PartitionSpec]:
         """Of all arguments, by their names without indices."""
-        return {alike(each.name): self._spec(each, choice) for each, _ in self.kinds}
+        plain = _plain(choice)
+        if plain not in self._specs:
+            self._specs[plain] = {alike(each.name): self._spec(each, plain) for each, _ in self.kinds}
+        return self._specs[plain]
 
     def _spec(self, argument: Argument, choice: Choice) -> PartitionSpec:
         axes: list[list[str]] = [[] for _ in argument.shape]
@@ -187,6 +194,12 @@ class Structure:
             if not axes[dim] and argument.shape[dim] % ways == 0:
                 return dim
         return None
+
+
+def _plain(choice: Choice) -> Choice:
+    """What specs depend on."""
+    return Choice(data=choice.data, context=choice.context, tensor=choice.tensor, split=choice.split, states=choice.states,
+                  stands_for=choice.stands_for)
 
 
 def _batch(arguments: Sequence[Argument], dimensions: Sequence[Dimension]) -> Dimension:

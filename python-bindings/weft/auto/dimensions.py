@@ -8,6 +8,7 @@ columns of this one. Nobody says so by names: one dimension is annotated, and th
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 
@@ -35,7 +36,11 @@ class Dimension:
 
     def of(self, name: str) -> int | None:
         """The number of the dimension that the argument has of it."""
-        return next((dim for each, dim in self.members if each == alike(name)), None)
+        return self._of.get(alike(name))
+
+    @functools.cached_property
+    def _of(self) -> dict[str, int]:
+        return dict(sorted(self.members, reverse=True))
 
     def conflicts(self, other: Dimension) -> bool:
         """Whether an argument has both, and so cannot be split by one axis over each."""
