@@ -504,15 +504,18 @@ void Combiner::run() {
       op->erase();
 }
 
-/// Brings collectives of branches together that take a latency and little more.
+/// Brings sums of branches together that take a latency and little more. Those
+/// of gradients wait for each other anyway.
 static void raiseSmall(Block &block, const cost::CostModel &model) {
   const cost::CollectiveCost links = model.links();
   DenseMap<Key, unsigned> numbers;
   std::vector<BranchEnd> ends;
   for (Operation &op : block) {
-    if (!isCandidate(&op))
+    if (!isCandidate(&op) || !gradientOf(getOrigin(&op)).empty())
       continue;
     auto collective = cast<CommunicationOpInterface>(op);
+    if (!collective.isAllReduce())
+      continue;
     const cost::Link link = links.link(findGroups(collective).span);
     if (double(countWireBytes(collective)) * link.secondsPerByte <
         link.latencySeconds)
