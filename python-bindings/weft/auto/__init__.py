@@ -166,7 +166,7 @@ def _estimated(search: Search | WholeSearch, devices: int) -> list[Estimate]:
         if len(best) == _LISTED and bound > best[-1]:
             found.append(Estimate(choice, math.inf, math.inf, 0, "computation and bubble alone take longer than those listed"))
             continue
-        found.append(search.estimate(choice))
+        found.append(search.estimate(choice, best[-1] if len(best) == _LISTED else math.inf))
         best = sorted([*best, found[-1].seconds])[:_LISTED]
     return found
 

@@ -188,7 +188,8 @@ class Search:
                               default=0.0)
         return self._a_row * choice.rows * _filled(choice) / (choice.tensor * choice.context * choice.pipeline)
 
-    def estimate(self, choice: Choice) -> Estimate:
+    def estimate(self, choice: Choice, most: float = math.inf) -> Estimate:
+        """What stages send to each other is left out where a step takes more seconds than `most` without."""
         held = self.structure.state_bytes(choice) / choice.pipeline
         if held > self._limit:
             return Estimate(choice, math.inf, held, 0, f"states alone take {size_text(held)} of memory")
@@ -201,7 +202,7 @@ class Search:
             return Estimate(choice, math.inf, memory, dropped,
                             f"needs {size_text(memory)} of memory, and at least {size_text(least)} with recomputation")
         seconds = self._seconds(choice, cell, self._layers, dropped)
-        if choice.pipeline > 1:
+        if choice.pipeline > 1 and seconds <= most:
             seconds += self._sending(choice) * choice.rows * choice.chunks * _filled(choice)
         return Estimate(choice, seconds, min(memory, self._limit), dropped)
 

@@ -49,7 +49,8 @@ class WholeSearch:
         """Nothing is known before a choice is compiled."""
         return 0.0
 
-    def estimate(self, choice: Choice) -> Estimate:
+    def estimate(self, choice: Choice, most: float = math.inf) -> Estimate:
+        """What it is predicted to take, whatever that is."""
         held = self.planner.structure.state_bytes(choice) / choice.pipeline
         if held > self._limit:
             return Estimate(choice, math.inf, held, 0, f"states alone take {size_text(held)} of memory")
