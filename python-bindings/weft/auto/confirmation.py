@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`Confirmation`: which of the estimated choices are compiled whole.
 
-Estimates of pipelines miss more than others do, and all in the same direction: they know nothing of the imbalance of a cut.
+Estimates of pipelines miss more than others do, and are mostly too low: they know nothing of the imbalance of a cut.
 So a plan that was compiled corrects the estimates of its kind, and of a kind that nothing is known of the best is compiled,
 too, before it is believed to be slower."""
 
