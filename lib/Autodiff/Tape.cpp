@@ -7,11 +7,10 @@
 
 #include "Tape.h"
 
-#include "weft/IR/GroupedOps.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/VjpBuilder.h"
-#include "weft/IR/WindowOps.h"
+#include "weft/IR/WeftOps.h"
 
 using namespace mlir;
 using namespace weft;

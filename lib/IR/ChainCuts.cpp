@@ -9,7 +9,6 @@
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
-#include "weft/IR/WindowOps.h"
 
 using namespace mlir;
 using namespace weft;

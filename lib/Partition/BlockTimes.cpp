@@ -8,7 +8,6 @@
 #include "BlockTimes.h"
 
 #include "weft/IR/ClusterCost.h"
-#include "weft/IR/GroupedOps.h"
 #include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"

@@ -11,7 +11,7 @@
 
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
-#include "weft/IR/WindowOps.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringSet.h"

@@ -11,7 +11,7 @@
 #include "weft/IR/ChainCuts.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
-#include "weft/IR/WindowOps.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"

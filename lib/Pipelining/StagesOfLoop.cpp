@@ -16,7 +16,7 @@
 
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
-#include "weft/IR/WindowOps.h"
+#include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
