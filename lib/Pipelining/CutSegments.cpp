@@ -265,7 +265,10 @@ Value Cutter::gather(Value value, const SegmentKey &from,
 /// A segment is of one stage, which its ops need not say.
 static Operation *cloneWithoutStage(OpBuilder &builder, Operation *op) {
   Operation *copy = builder.clone(*op);
-  setOrigin(copy, withoutStage(getOrigin(op)));
+  copy->walk([](Operation *each) {
+    if (OriginAttr origin = getOrigin(each))
+      setOrigin(each, withoutStage(origin));
+  });
   return copy;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CutSegments.h"
+#include "LoopCaptures.h"
 #include "TimelineRows.h"
 
 #include "weft/IR/ClusterCost.h"
@@ -56,6 +57,7 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
     auto stages = getOperation()->getAttrOfType<IntegerAttr>(kStagesAttrName);
     if (!pipeline || !stages)
       return;
+    carryCaptures(getOperation());
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     bool legal = true;
     for (func::FuncOp entry : entries) {
@@ -75,6 +77,7 @@ struct FormTimelines : weft::impl::FormTimelinesBase<FormTimelines> {
       legal &= succeeded(form(entry, *pipeline, stages.getInt()));
     if (!legal)
       return signalPassFailure();
+    captureInvariants(getOperation());
     getOperation()->removeAttr(kStagesAttrName);
     getOperation()->removeAttr(kPipelineAttrName);
   }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopCaptures.h"
 #include "Stages.h"
 
 #include "weft/Cost/Bytes.h"
@@ -222,10 +223,12 @@ struct SplitTransfers : weft::impl::SplitTransfersBase<SplitTransfers> {
     FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
     if (failed(model))
       return signalPassFailure();
+    carryCaptures(getOperation());
     for (auto entry : getOperation().getOps<func::FuncOp>())
       if (entry.isPublic() && !entry.isExternal())
         transfers +=
             TransferSplitter(entry, mesh, pipeline->axis, *model).run();
+    captureInvariants(getOperation());
   }
 };
 

@@ -194,9 +194,11 @@ def gpt_pipeline(**options):
     return weft.models.gpt(**sizes | options).lower()
 
 
-@pytest.mark.parametrize("options", [{}, {"data": 2, "global_batch": 8}, {"schedule": "zb-h1"}], ids=["1f1b", "data", "zb-h1"])
+@pytest.mark.parametrize("options", [{}, {"data": 2, "global_batch": 8}, {"schedule": "zb-h1"}, {"context": 4}],
+                         ids=["1f1b", "data", "zb-h1", "ring"])
 def test_pipelines(options):
-    """The values of all stages, and the same bits as without the pipeline."""
+    """The values of all stages, and the same bits as without the pipeline. The loop over a ring of four uses values that
+    stand in front of it."""
     compiled = gpt_pipeline(**options).compile()
     found = weft.verify(compiled)
     assert found and found.values > 100 and found.changed == ()
