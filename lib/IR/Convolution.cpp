@@ -16,11 +16,6 @@
 using namespace mlir;
 using namespace weft;
 
-/// Elements of `size` with `dilation - 1` others between neighbours.
-static int64_t dilated(int64_t size, int64_t dilation) {
-  return (size - 1) * dilation + 1;
-}
-
 //===----------------------------------------------------------------------===//
 // Verifier
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,11 @@ inline Dims dimRange(int64_t begin, int64_t size) {
   return llvm::to_vector(llvm::seq(begin, begin + size));
 }
 
+/// Elements of `size` with `dilation - 1` others between neighbours.
+inline int64_t dilated(int64_t size, int64_t dilation) {
+  return (size - 1) * dilation + 1;
+}
+
 } // namespace weft
 
 #endif // WEFT_LIB_IR_DIMS_H

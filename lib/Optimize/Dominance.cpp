@@ -12,25 +12,6 @@
 
 using namespace weft::optimize;
 
-/// The table with the values of the variable at `position` first: a row for
-/// each of them.
-static std::vector<Cost> withRows(const std::vector<Cost> &table,
-                                  const std::vector<size_t> &sizes,
-                                  size_t position) {
-  size_t inner = 1, outer = 1, size = sizes[position];
-  for (size_t i = 0; i < position; ++i)
-    outer *= sizes[i];
-  for (size_t i = position + 1; i < sizes.size(); ++i)
-    inner *= sizes[i];
-  std::vector<Cost> rows;
-  rows.reserve(table.size());
-  for (size_t value = 0; value < size; ++value)
-    for (size_t i = 0; i < outer; ++i)
-      for (size_t j = 0; j < inner; ++j)
-        rows.push_back(table[(i * size + value) * inner + j]);
-  return rows;
-}
-
 /// How much more one value may cost than another: what is forbidden stays so.
 static Cost addExcess(Cost excess, Cost more) {
   return excess >= forbidden ? excess : std::min(excess + more, forbidden);
@@ -54,14 +35,8 @@ Elimination::Selection Elimination::undominated(Variable variable,
   std::vector<Rows> all;
   for (int32_t number : bucket.factors) {
     const Factor &factor = factors[number];
-    std::vector<size_t> scopeSizes;
-    for (Variable other : factor.scope)
-      scopeSizes.push_back(sizes[other]);
-    size_t position =
-        std::find(factor.scope.begin(), factor.scope.end(), variable) -
-        factor.scope.begin();
     Rows &rows = all.emplace_back();
-    rows.costs = withRows(tables[factor.table], scopeSizes, position);
+    rows.costs = rowsOf(factor, variable);
     rows.width = rows.costs.size() / size;
     for (size_t setting = 0; setting < numSettings; ++setting)
       for (Variable other : factor.scope)

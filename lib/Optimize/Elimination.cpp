@@ -113,6 +113,26 @@ Elimination::Shape Elimination::shapeOf(Variable variable,
 // Fewer values
 //===----------------------------------------------------------------------===//
 
+/// The table of a factor with the values of one of its variables first: a row
+/// for each of them.
+std::vector<Cost> Elimination::rowsOf(const Factor &factor,
+                                      Variable variable) const {
+  const std::vector<Cost> &table = tables[factor.table];
+  auto position = std::find(factor.scope.begin(), factor.scope.end(), variable);
+  size_t inner = 1, outer = 1, size = sizes[variable];
+  for (auto it = factor.scope.begin(); it != position; ++it)
+    outer *= sizes[*it];
+  for (auto it = position + 1; it != factor.scope.end(); ++it)
+    inner *= sizes[*it];
+  std::vector<Cost> rows;
+  rows.reserve(table.size());
+  for (size_t value = 0; value < size; ++value)
+    for (size_t i = 0; i < outer; ++i)
+      for (size_t j = 0; j < inner; ++j)
+        rows.push_back(table[(i * size + value) * inner + j]);
+  return rows;
+}
+
 Elimination::Selection Elimination::only(Variable variable,
                                          std::vector<int32_t> values) const {
   Selection selection;
@@ -169,15 +189,7 @@ std::vector<Cost> Elimination::lowerBounds(Variable variable) const {
   size_t size = sizes[variable];
   std::vector<Cost> least(size, 0);
   for (int32_t number : factorsOf[variable]) {
-    const Factor &factor = factors[number];
-    std::vector<size_t> scopeSizes;
-    for (Variable other : factor.scope)
-      scopeSizes.push_back(sizes[other]);
-    size_t position =
-        std::find(factor.scope.begin(), factor.scope.end(), variable) -
-        factor.scope.begin();
-    std::vector<Cost> rows =
-        withRows(tables[factor.table], scopeSizes, position);
+    std::vector<Cost> rows = rowsOf(factors[number], variable);
     size_t width = rows.size() / size;
     for (size_t value = 0; value < size; ++value) {
       auto row = rows.begin() + value * width;

@@ -92,6 +92,7 @@ private:
   /// Where no other value takes the place of one that is given up.
   Selection only(Variable variable, std::vector<int32_t> values) const;
   Bucket bucketOf(Variable variable) const;
+  std::vector<Cost> rowsOf(const Factor &factor, Variable variable) const;
   double entriesOf(const Bucket &bucket) const;
   Shape shapeOf(Variable variable, const Bucket &bucket) const;
   Selection undominated(Variable variable, const Bucket &bucket) const;

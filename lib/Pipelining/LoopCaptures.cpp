@@ -17,9 +17,9 @@
 using namespace mlir;
 using namespace weft;
 
-/// A loop of the same body with other inits in its place; results are those of
-/// `loop` from the first on.
-static RepeatOp replaceInits(RepeatOp loop, ValueRange inits) {
+/// Creates a loop with these inits in front of `loop`, and moves the body to
+/// it.
+static RepeatOp createWithInits(RepeatOp loop, ValueRange inits) {
   OpBuilder builder(loop);
   OperationState state(loop.getLoc(), RepeatOp::getOperationName(), inits,
                        inits.getTypes(), loop->getAttrs());
@@ -50,7 +50,7 @@ static void carry(RepeatOp loop) {
     return;
   Operation *yield = loop.getYield();
   yield->insertOperands(yield->getNumOperands(), yielded);
-  RepeatOp carrying = replaceInits(loop, inits);
+  RepeatOp carrying = createWithInits(loop, inits);
   loop->replaceAllUsesWith(
       carrying->getResults().take_front(loop->getNumResults()));
   loop->erase();
@@ -75,7 +75,7 @@ static void capture(RepeatOp loop) {
     block.getArgument(index).replaceAllUsesWith(loop.getInits()[index]);
   yield->eraseOperands(invariant);
   block.eraseArguments(invariant);
-  RepeatOp capturing = replaceInits(loop, inits);
+  RepeatOp capturing = createWithInits(loop, inits);
   unsigned next = 0;
   for (OpResult result : loop->getResults())
     if (!invariant.test(result.getResultNumber()))

@@ -10,6 +10,8 @@
 
 #include "PlanTables.h"
 
+#include "weft/Schedule/EntryBuffers.h"
+
 #include "llvm/ADT/StringMap.h"
 
 namespace weft {
