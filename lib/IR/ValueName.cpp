@@ -19,10 +19,16 @@ std::string weft::nameOf(Operation *op) {
   return text.empty() ? name : name + " (" + text + ")";
 }
 
+/// The value that a barrier, or a use in a micro-batch, hands on.
+static Value handedOn(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_present<BarrierOp, MicrobatchUseOp>(op)
+             ? handedOn(op->getOperand(0))
+             : value;
+}
+
 std::string weft::nameOf(Value value) {
-  if (Operation *op = value.getDefiningOp();
-      isa_and_present<BarrierOp, MicrobatchUseOp>(op))
-    return nameOf(op->getOperand(0));
+  value = handedOn(value);
   if (Operation *op = value.getDefiningOp())
     return nameOf(op);
   auto argument = cast<BlockArgument>(value);
@@ -42,4 +48,14 @@ std::string weft::nameOf(OpOperand &use) {
     return nameOfResult(ret->getParentOfType<func::FuncOp>(),
                         use.getOperandNumber());
   return nameOf(use.getOwner());
+}
+
+std::string weft::nameOfUser(OpOperand &use, Value source) {
+  Operation *user = use.getOwner(), *op = handedOn(source).getDefiningOp();
+  if (!op || isa<func::ReturnOp>(user))
+    return nameOf(use);
+  std::string text = locationText(user->getLoc());
+  return text.empty() || text != locationText(op->getLoc())
+             ? nameOf(use)
+             : user->getName().getStringRef().str() + " there";
 }

@@ -115,7 +115,8 @@ static std::string causeOf(OpOperand &use, Value source, Id from, Id need,
   else
     cause = nameOf(source) + " held as " + print(mesh, held);
   return cause + ", needed as " + print(mesh, wanted) +
-         (forSeveral ? " for several users, the first " : " by ") + nameOf(use);
+         (forSeveral ? " for several users, the first " : " by ") +
+         nameOfUser(use, source);
 }
 
 static bool hasLine(Location loc) {

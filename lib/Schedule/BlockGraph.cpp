@@ -143,6 +143,7 @@ static FusionOp describe(Operation *op,
 }
 
 BlockGraph::BlockGraph(Block &block) {
+  nodes.reserve(block.getOperations().size());
   for (Operation &op : block) {
     if (isRematerialized(&op))
       continue;

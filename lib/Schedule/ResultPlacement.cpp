@@ -149,6 +149,14 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
   for (Operation *op : buffers.instructions()) {
     if (!isa<LaunchOp, StartOp>(op))
       continue;
+    // An op can have dozens of operands and as many results.
+    llvm::SmallDenseMap<int32_t, bool> known;
+    auto isLastUse = [&](int32_t buffer) {
+      auto [entry, isNew] = known.try_emplace(buffer);
+      if (isNew)
+        entry->second = buffers.isLastUse(buffer, op);
+      return entry->second;
+    };
     for (OpResult result : op->getResults()) {
       int32_t to = buffers.bufferOf(result);
       BufferKind kind = buffers.buffer(to).kind;
@@ -160,10 +168,11 @@ static void shareTemporaries(func::FuncOp entry, const ProgramStates &states,
       for (Value operand : op->getOperands()) {
         int32_t from = buffers.bufferOf(operand);
         if (from == to || buffers.buffer(from).kind != BufferKind::Temporary ||
-            !canBeOne(buffers, from, to) || !buffers.isLastUse(from, op) ||
+            !canBeOne(buffers, from, to) || !isLastUse(from) ||
             !writeInPlace(result, buffers, from, pairs))
           continue;
         buffers.merge(from, to);
+        known.clear();
         break;
       }
     }

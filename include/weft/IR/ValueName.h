@@ -24,6 +24,10 @@ std::string nameOfResult(mlir::func::FuncOp function, unsigned index);
 /// The name of the operand's user: an op, or a result of the function.
 std::string nameOf(mlir::OpOperand &use);
 
+/// As nameOf, to stand behind the name of `source`: a place in the program that
+/// both have is not repeated.
+std::string nameOfUser(mlir::OpOperand &use, mlir::Value source);
+
 } // namespace weft
 
 #endif // WEFT_IR_VALUENAME_H

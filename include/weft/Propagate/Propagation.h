@@ -104,8 +104,8 @@ tensorFactors(const sharding::ShardingRule &rule, size_t tensor) {
 
 class Graph {
 public:
-  std::vector<Value> values;
-  std::vector<Node> nodes;
+  llvm::SmallVector<Value, 0> values;
+  llvm::SmallVector<Node, 0> nodes;
   /// Equal rules are stored once.
   std::vector<sharding::ShardingRule> rules;
 

@@ -120,7 +120,7 @@ private:
   llvm::SmallVector<mlir::Operation *> instructions_;
   llvm::DenseMap<mlir::Operation *, int64_t> times_;
   llvm::DenseMap<mlir::Value, int32_t> bufferOfValue_;
-  std::vector<EntryBuffer> buffers_;
+  llvm::SmallVector<EntryBuffer, 0> buffers_;
   llvm::DenseMap<int32_t, int32_t> bufferOfState_;
 };
 
