@@ -260,3 +260,22 @@ func.func @parts_around_unit_axis(
       : tensor<4x8x4xf32> -> tensor<8x4xf32>
   return %s : tensor<8x4xf32>
 }
+
+// -----
+
+weft.mesh @mesh = <["model"=2]>
+
+// A line that both ends of a movement have is named once.
+// CHECK-LABEL: func.func @one_line
+// CHECK:         cause = "partial sums over {\22model\22} of weft.dot_general (step.py:4), needed as [{}, {}] by math.tanh there"
+// CHECK:         cause = "math.tanh (step.py:4) held as [{}, {}], needed as [{\22model\22}, {}] by math.exp (step.py:5)"
+func.func @one_line(
+    %x: tensor<8x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"model"}]>},
+    %w: tensor<16x8xf32> {weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>})
+    -> (tensor<8x8xf32> {weft.name = "y", weft.sharding = #weft.sharding<@mesh, [{"model"}, {}]>}) {
+  %h = weft.dot_general %x, %w contracting = [1] x [0] {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]}
+      : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32> loc("step.py":4:5)
+  %t = math.tanh %h {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<8x8xf32> loc("step.py":4:9)
+  %y = math.exp %t {weft.shardings = [#weft.sharding<@mesh, [{"model"}, {}]>]} : tensor<8x8xf32> loc("step.py":5:5)
+  return %y : tensor<8x8xf32>
+}
