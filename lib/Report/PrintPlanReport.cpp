@@ -6,12 +6,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryReport.h"
+#include "NumberedText.h"
 #include "PipelineReport.h"
 #include "TextTable.h"
 
 #include "weft/Cost/Bytes.h"
 
+#include <algorithm>
+
 namespace weft {
+
+namespace {
+/// A row of the table: collectives of one size, whose causes differ in the
+/// numbers of layers.
+struct AlikeCollectives {
+  const CollectiveRecord *first;
+  int64_t count;
+  NumberedText cause;
+};
+} // namespace
 
 static std::string printCollectives(const EntryReport &entry) {
   if (entry.collectives.empty())
@@ -22,13 +35,26 @@ static std::string printCollectives(const EntryReport &entry) {
   table.addColumn("bytes sent");
   table.addColumn("count");
   table.addColumn("cause", TextTable::Align::Left);
+  std::vector<AlikeCollectives> rows;
   uint64_t bytes = 0;
   for (const CollectiveRecord &record : entry.collectives) {
-    table.addRow({record.kind, join(record.axes), printBytes(record.bytes),
-                  std::to_string(record.count),
-                  record.cause.empty() ? "-" : record.cause});
+    NumberedText cause(record.cause.empty() ? "-"
+                                            : joinAlikeLines(record.cause));
+    auto alike = std::find_if(rows.begin(), rows.end(), [&](auto &row) {
+      const CollectiveRecord &first = *row.first;
+      return first.kind == record.kind && first.axes == record.axes &&
+             first.bytes == record.bytes && row.cause.add(cause);
+    });
+    if (alike == rows.end())
+      rows.push_back({&record, record.count, std::move(cause)});
+    else
+      alike->count += record.count;
     bytes += record.count * record.bytes;
   }
+  for (const AlikeCollectives &row : rows)
+    table.addRow({row.first->kind, join(row.first->axes),
+                  printBytes(row.first->bytes), std::to_string(row.count),
+                  row.cause.print()});
   return table.print() + "  " + exactBytes(bytes) +
          (entry.pipeline ? " sent by the stages per call\n"
                          : " sent by a rank per call\n");

@@ -135,9 +135,35 @@ TEST_F(PlanReportTest, AlikeCollectivesAreCounted) {
       printPlanReport(report()),
       HasSubstr("entry step: 6 collectives\n"
                 "  collective  axes              bytes sent  count  cause\n"
-                "  all_reduce  data                   100 B      2  sum of g\n"
+                "  all_reduce  data                   100 B      3  sum of g\n"
                 "  all_gather  data, model:(2)4        60 B      1  w is split"
                 "\n"));
+}
+
+TEST_F(PlanReportTest, CollectivesOfEqualLayersAreOneRow) {
+  auto sum = [&](uint64_t bytes, std::string cause) {
+    addCollective(plan::CollectiveKind::AllReduce, 0, bytes, std::move(cause),
+                  "m.py:7");
+  };
+  sum(8, "of blocks[7]['w'][1], needed as []");
+  sum(8, "of blocks[12]['w'][1], needed as []");
+  sum(8, "of blocks[12]['w'][1], needed as [{}]");
+  sum(4, "of blocks[12]['w'][1], needed as []");
+  sum(8, "of blocks[0]['w'][1], needed as []");
+  sum(12, "3 in one:\n4 B: of [1]\n4 B: of [x]\n4 B: of [2]");
+  EXPECT_THAT(
+      printPlanReport(report()),
+      HasSubstr(
+          "  collective  axes  bytes sent  count  cause\n"
+          "  all_reduce  data         8 B      3  of blocks[0..12]['w'][1], "
+          "needed as []\n"
+          "  all_reduce  data         8 B      1  of blocks[12]['w'][1], "
+          "needed as [{}]\n"
+          "  all_reduce  data         4 B      1  of blocks[12]['w'][1], "
+          "needed as []\n"
+          "  all_reduce  data        12 B      1  3 in one:\n"
+          "                                       2 x 4 B: of [1..2]\n"
+          "                                       4 B: of [x]\n"));
 }
 
 TEST_F(PlanReportTest, PaddingIsListedOnceForEachName) {
