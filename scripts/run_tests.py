@@ -106,11 +106,15 @@ def checks():
     yield "format", ["scripts/format.sh", "--check"]
 
 
+# Several tests at a time: threads of NumPy's BLAS would wait for cores, busily.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+
+
 def run(name, command, environment, output=None):
     """Runs a command in the repository root; whether it succeeded."""
     print(f"\n=== {name}", file=output, flush=True)
     started = time.monotonic()
-    environment = {**os.environ, **CACHES, "WEFT_BIN": str(BUILD / "bin"), **environment}
+    environment = {**os.environ, **CACHES, **ONE_THREAD, "WEFT_BIN": str(BUILD / "bin"), **environment}
     try:
         status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
                                 stdout=output, stderr=output).returncode

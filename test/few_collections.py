@@ -8,3 +8,5 @@ import gc
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()
+    # Traced programs are many objects, few of them garbage.
+    gc.set_threshold(100_000, 20, 20)

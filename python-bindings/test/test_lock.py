@@ -132,6 +132,9 @@ def test_moved_lines_and_renamed_variables_change_no_byte(plain):
     assert str(lock(mlp(text=moved))) == str(plain)
     assert str(lock(mlp(text=MLP.format(**NAMES | {"h": "hidden"}).replace("loss", "error").replace("value,", "v,")
                         .replace(", value", ", v")))) == str(plain)
+    # The product and the difference that needs it, on two lines.
+    split = MLP.replace('{h} @ {params}["w2"] - {y}', '{h} @ {params}["w2"]\n        - {y}')
+    assert split != MLP and str(lock(mlp(text=split))) == str(plain)
 
 
 def test_renamed_arguments_are_no_difference(plain):
@@ -254,7 +257,7 @@ def test_diff(here, capsys):
     gone = textwrap.dedent("""\
           - all_reduce over model: 1 x 32.0 KiB
               partial sums over "model" of dot_general (mlp.py:4), needed as P('data',
-              None) by sub (mlp.py:4)
+              None) by sub there
         """)
     assert textwrap.indent(gone, "  ") in text
     assert "    all_gather over model: 0 calls -> 1 call, takes " in text

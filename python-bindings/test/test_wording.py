@@ -22,6 +22,8 @@ from weft.wording import as_python
     ('  all_gather  x  64  1  arith.mulf (f.py:1) held as [{"x"}], needed as [{}] by weft.reduce (f.py:2)\n',
      "  all_gather  x  64  1  mul (f.py:1) held as P('x',), needed as P(None,) by reduce (f.py:2)\n"),
     ("by arith.minsi (f.py:3)", "by min (f.py:3)"),
+    ("of weft.dot_general (f.py:3), needed as [] by arith.subf there",
+     "of dot_general (f.py:3), needed as P() by sub there"),
 ])
 def test_the_words_of_python(text, expected):
     assert as_python(text) == expected

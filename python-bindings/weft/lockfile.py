@@ -30,6 +30,8 @@ FORMAT = 1
 
 # "(gradient of w, transpose of mlp.py:7)": what remains of a location without its line.
 _LOCATION = re.compile(r" \(([^()]*:\d+)\)")
+# A place that is not repeated: "of dot_general (mlp.py:7), needed as P() by sub there".
+_THERE = re.compile(r"( \([^()]*:\d+\))(.*) there\b")
 _LINE = re.compile(r"(?:, )?(?:(?:transpose|recomputation) of )*[^\s,()]*:\d+$")
 _INDEX = re.compile(r"(?<=\[)\d+(?=\])")
 
@@ -196,7 +198,7 @@ def _general(cause: str) -> str:
         rest = _LINE.sub("", match[1])
         return f" ({rest})" if rest else ""
 
-    return _INDEX.sub("*", _LOCATION.sub(without_line, cause))
+    return _INDEX.sub("*", _LOCATION.sub(without_line, _THERE.sub(r"\1\2\1", cause)))
 
 
 # As text
