@@ -187,6 +187,12 @@ Ring::Partial Ring::merge(Partial x, Partial y, bool mayBeEmpty) {
 // The ring
 //===----------------------------------------------------------------------===//
 
+/// How many of the first values of an iteration go around the ring: keys and
+/// values, or what is both.
+template <typename Op> static size_t countMoved(Op op) {
+  return op.getKey() == op.getValue() ? 1 : 2;
+}
+
 /// Iterations 1 to n - 2 of n, from what iteration 0 and the first exchange
 /// gave; what the last iteration computes with.
 template <typename Op>
@@ -201,11 +207,15 @@ SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits,
     block.addArgument(init.getType(), loc);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&block);
-  Value key = block.getArgument(0), value = block.getArgument(1);
+  auto moved = block.getArguments().take_front(countMoved(op));
   Value step = block.getArguments().back();
-  SmallVector<Value> sums(block.getArguments().drop_front(2).drop_back());
-  SmallVector<Value> next = {receive(key), receive(value)};
-  llvm::append_range(next, compute(key, value, diagonalAfter(step, op), sums));
+  SmallVector<Value> sums(
+      block.getArguments().drop_front(moved.size()).drop_back());
+  SmallVector<Value> next;
+  for (Value held : moved)
+    next.push_back(receive(held));
+  llvm::append_range(next, compute(moved.front(), moved.back(),
+                                   diagonalAfter(step, op), sums));
   next.push_back(arith::AddIOp::create(builder, loc, step, number(1)));
   YieldOp::create(builder, loc, next);
   return SmallVector<Value>(loop.getResults().drop_back());
@@ -213,19 +223,22 @@ SmallVector<Value> Ring::repeat(Op op, ArrayRef<Value> inits,
 
 template <typename Op>
 SmallVector<Value> Ring::iterate(Op op, Iteration compute) {
-  Value key = op.getKey(), value = op.getValue();
-  SmallVector<Value> sums = compute(key, value, diagonalAfter(Value(), op), {});
-  key = receive(key);
-  value = receive(value);
+  SmallVector<Value> moved = {op.getKey(), op.getValue()};
+  moved.truncate(countMoved(op));
+  SmallVector<Value> sums =
+      compute(moved.front(), moved.back(), diagonalAfter(Value(), op), {});
+  for (Value &held : moved)
+    held = receive(held);
   if (size > 2) {
-    SmallVector<Value> inits = {key, value};
+    SmallVector<Value> inits = moved;
     llvm::append_range(inits, sums);
     SmallVector<Value> after = repeat(op, inits, compute);
-    key = after[0];
-    value = after[1];
-    sums.assign(after.begin() + 2, after.end());
+    auto first = after.begin() + moved.size();
+    moved.assign(after.begin(), first);
+    sums.assign(first, after.end());
   }
-  return compute(key, value, diagonalAfter(number(size - 1), op), sums);
+  return compute(moved.front(), moved.back(),
+                 diagonalAfter(number(size - 1), op), sums);
 }
 
 //===----------------------------------------------------------------------===//

@@ -138,6 +138,19 @@ def test_collectives(layout):
         assert sum(c.count for c in permutes) == 2 * (3 + 3 + 4)
 
 
+def test_what_is_keys_and_values_goes_around_once():
+    def of_arrays(q, k, w):
+        return weft.value_and_grad(lambda q, k: loss(True, "float32", q, k, k, w), argnums=(0, 1))(q, k)
+
+    q, k, _, w = arrays()
+    spec = P(None, "x")
+    jitted = weft.jit(of_arrays, mesh=weft.Mesh((4,), ("x",)), in_shardings=(spec,) * 3, out_shardings=(P(), (spec, spec)))
+    close(jitted(q, k, w), evaluate(of_arrays, q, k, w), 2e-6)
+    permutes = [c for c in jitted.lower(q, k, w).compile(None).collectives() if c.kind == "permute"]
+    # 3 steps forward and backward; the cotangents of keys and of values 4 steps.
+    assert sum(c.count for c in permutes) == 3 + 3 + 2 * 4
+
+
 def test_queries_of_more_keys_begin_at_their_part():
     """As many keys as there are: each device has all of them, and its part of the queries."""
     random = np.random.default_rng(0)

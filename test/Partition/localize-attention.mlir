@@ -50,10 +50,10 @@ weft.mesh @mesh = <["seq"=2]>
 // device then has those that begin a part earlier than its queries, the first
 // only such as it does not see.
 // CHECK-LABEL: func.func @ring
-// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xbf16> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xbf16>
-// CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[K]] causal scale = 2.500000e-01 : {{.*}} -> (tensor<4x4x4x16xf32>, tensor<4x4x4xf32>)
+// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xbf16> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xbf16> {{.*}}, %[[V:.*]]: tensor<4x4x2x16xbf16>
+// CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[V]] causal scale = 2.500000e-01 : {{.*}} -> (tensor<4x4x4x16xf32>, tensor<4x4x4xf32>)
 // CHECK:         %[[K1:.*]] = weft.permute %[[K]] from <@mesh, {"seq"}> to <@mesh, {"seq"}> {cause = "keys and values of weft.attention {{.*}} move around the ring of {\22seq\22}, over which queries and keys are split alike", shift = 1 : i64} : tensor<4x4x2x16xbf16>
-// CHECK:         %[[V1:.*]] = weft.permute %[[K]]
+// CHECK:         %[[V1:.*]] = weft.permute %[[V]]
 // CHECK:         %[[P:.*]] = weft.position over <@mesh, {"seq"}>
 // CHECK:         %[[ONE:.*]] = arith.constant dense<1> : tensor<i32>
 // CHECK:         %[[BEHIND:.*]] = arith.cmpi sge, %[[P]], %[[ONE]]
@@ -69,9 +69,10 @@ weft.mesh @mesh = <["seq"=2]>
 // CHECK:         return %[[R]]
 func.func @ring(
     %q: tensor<4x8x4x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
-    %k: tensor<4x8x2x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>})
+    %k: tensor<4x8x2x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
+    %v: tensor<4x8x2x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>})
     -> tensor<4x8x4x16xbf16> {
-  %r, %s = weft.attention %q, %k, %k causal scale = 0.25
+  %r, %s = weft.attention %q, %k, %v causal scale = 0.25
       : (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>) -> (tensor<4x8x4x16xbf16>, tensor<4x8x4xf32>)
   return %r : tensor<4x8x4x16xbf16>
 }
@@ -83,8 +84,8 @@ weft.mesh @mesh = <["seq"=2]>
 // The cotangents of keys and values travel with them, and once more to come
 // home. Results over all keys stay where the queries are.
 // CHECK-LABEL: func.func @ring_grad
-// CHECK-SAME:      %[[Q:[a-z0-9]+]]: tensor<4x4x4x16xbf16> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xbf16> {{.*}}, %[[L:.*]]: tensor<4x4x4xf32> {{.*}}, %[[E:.*]]: tensor<4x4x4xf32>
-// CHECK:         %[[DQ0:.*]], %[[DK0:.*]], %[[DV0:.*]] = weft.attention_grad %[[Q]], %[[K]], %[[K]], %[[Q]], %[[L]], %[[Q]] logsumexp %[[E]] scale
+// CHECK-SAME:      %[[Q:[a-z0-9]+]]: tensor<4x4x4x16xbf16> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xbf16> {{.*}}, %[[V:.*]]: tensor<4x4x2x16xbf16> {{.*}}, %[[L:.*]]: tensor<4x4x4xf32> {{.*}}, %[[E:.*]]: tensor<4x4x4xf32>
+// CHECK:         %[[DQ0:.*]], %[[DK0:.*]], %[[DV0:.*]] = weft.attention_grad %[[Q]], %[[K]], %[[V]], %[[Q]], %[[L]], %[[Q]] logsumexp %[[E]] scale
 // CHECK-COUNT-2: weft.permute {{.*}} : tensor<4x4x2x16xbf16>
 // CHECK:         %[[DQ1:.*]], %[[DK1:.*]], %[[DV1:.*]] = weft.attention_grad %[[Q]], %{{.*}}, %{{.*}}, %[[Q]], %[[L]], %[[Q]] logsumexp %[[E]] scale
 // CHECK:         arith.addf %[[DQ0]], %[[DQ1]] : tensor<4x4x4x16xf32>
@@ -95,9 +96,9 @@ weft.mesh @mesh = <["seq"=2]>
 // CHECK-NOT:     weft.all_
 func.func @ring_grad(
     %q: tensor<4x8x4x16xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
-    %k: tensor<4x8x2x16xbf16>, %l: tensor<4x8x4xf32>, %e: tensor<4x8x4xf32>)
+    %k: tensor<4x8x2x16xbf16>, %v: tensor<4x8x2x16xbf16>, %l: tensor<4x8x4xf32>, %e: tensor<4x8x4xf32>)
     -> (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>) {
-  %dq, %dk, %dv = weft.attention_grad %q, %k, %k, %q, %l, %q logsumexp %e scale = 0.25
+  %dq, %dk, %dv = weft.attention_grad %q, %k, %v, %q, %l, %q logsumexp %e scale = 0.25
       : (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x4x16xbf16>, tensor<4x8x4xf32>, tensor<4x8x4x16xbf16>, tensor<4x8x4xf32>)
      -> (tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>)
   return %dq, %dk, %dv : tensor<4x8x4x16xbf16>, tensor<4x8x2x16xbf16>, tensor<4x8x2x16xbf16>
@@ -131,10 +132,10 @@ weft.mesh @mesh = <["seq"=64]>
 // A longer ring is a loop: while an iteration computes with the keys that the device
 // holds, those of the next iteration are on their way.
 // CHECK-LABEL: func.func @long_ring
-// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xf32> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xf32>
-// CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[K]] causal
+// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xf32> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xf32> {{.*}}, %[[V:.*]]: tensor<4x4x2x16xf32>
+// CHECK:         %[[O0:.*]], %[[L0:.*]] = weft.attention %[[Q]], %[[K]], %[[V]] causal
 // CHECK:         %[[K1:.*]] = weft.permute %[[K]]
-// CHECK:         %[[V1:.*]] = weft.permute %[[K]]
+// CHECK:         %[[V1:.*]] = weft.permute %[[V]]
 // CHECK:         %[[LOOP:.*]]:5 = weft.repeat 62 carry (%[[KI:.*]] = %[[K1]], %[[VI:.*]] = %[[V1]], %[[O:.*]] = %[[O0]], %[[L:.*]] = %[[L0]], %[[STEP:.*]] = %{{.*}})
 // CHECK:           %[[KN:.*]] = weft.permute %[[KI]]
 // CHECK:           %[[VN:.*]] = weft.permute %[[VI]]
@@ -147,6 +148,30 @@ weft.mesh @mesh = <["seq"=64]>
 // CHECK-NOT:     weft.attention
 // CHECK:         return
 func.func @long_ring(
+    %q: tensor<4x256x4x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
+    %k: tensor<4x256x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
+    %v: tensor<4x256x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>})
+    -> tensor<4x256x4x16xf32> {
+  %r, %s = weft.attention %q, %k, %v causal scale = 0.25
+      : (tensor<4x256x4x16xf32>, tensor<4x256x2x16xf32>, tensor<4x256x2x16xf32>) -> (tensor<4x256x4x16xf32>, tensor<4x256x4xf32>)
+  return %r : tensor<4x256x4x16xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["seq"=64]>
+
+// What is keys and values at once goes around once.
+// CHECK-LABEL: func.func @keys_are_values
+// CHECK-SAME:      %[[Q:.*]]: tensor<4x4x4x16xf32> {{.*}}, %[[K:.*]]: tensor<4x4x2x16xf32>
+// CHECK:         %[[K1:.*]] = weft.permute %[[K]]
+// CHECK-NOT:     weft.permute
+// CHECK:         %[[LOOP:.*]]:4 = weft.repeat 62 carry (%[[KI:.*]] = %[[K1]],
+// CHECK:           weft.permute %[[KI]]
+// CHECK-NOT:       weft.permute
+// CHECK:           weft.attention %[[Q]], %[[KI]], %[[KI]] causal diagonal
+// CHECK:         weft.attention %[[Q]], %[[LOOP]]#0, %[[LOOP]]#0 causal diagonal
+func.func @keys_are_values(
     %q: tensor<4x256x4x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>},
     %k: tensor<4x256x2x16xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {"seq"}, {}, {}]>})
     -> tensor<4x256x4x16xf32> {

@@ -10,8 +10,8 @@ weft.mesh @mesh = <["pipe"=2, "seq"=4]>
 
 // CHECK: func.func @step.1F(
 // CHECK:   %[[Q:[0-9]+]] = weft.reshape
-// CHECK:   weft.repeat 2 carry (%[[K:[a-z0-9]+]] = %{{[0-9]+}}, %[[V:[a-z0-9]+]] = %{{[0-9]+}}, {{.*}} {
-// CHECK:     weft.attention %[[Q]], %[[K]], %[[V]]
+// CHECK:   weft.repeat 2 carry (%[[K:[a-z0-9]+]] = %{{[0-9]+}}, {{.*}} {
+// CHECK:     weft.attention %[[Q]], %[[K]], %[[K]]
 // CHECK: func.func @step.1B(
 // CHECK:   weft.repeat 2 carry
 
