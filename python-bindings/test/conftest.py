@@ -23,7 +23,7 @@ def pytest_addoption(parser):
     parser.addoption("--whole-grid", action="store_true", help="all cases, where a sample of a grid runs otherwise")
     parser.addoption("--jax-programs", type=int, default=12, help="random JAX programs")
     parser.addoption("--first-jax-program", type=int, default=0, help="seed of the first one")
-    parser.addoption("--verified-models", action="store_true", help="all models on all meshes of test_verify.py")
+    parser.addoption("--verified-models", action="store_true", help="all models on all meshes, and all faults, of test_verify.py")
     parser.addoption("--faults-seed", type=int, default=0, help="seed of the faults of test_verify.py")
     parser.addoption("--first-function", type=int, default=0, help="seed of the first one")
 
