@@ -8,10 +8,17 @@
 #include "NumberedText.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 namespace weft {
+
+/// How many characters at the begin of a text are a number as the compiler and
+/// Python write it: `007` and `-1` are parts of names.
+static size_t numberLength(std::string_view text) {
+  size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
+  bool isNumber = length == 1 || (length > 1 && text[0] != '0');
+  return isNumber && length <= 18 ? length : 0;
+}
 
 NumberedText::NumberedText(std::string_view text) : pieces(1) {
   while (!text.empty()) {
@@ -19,13 +26,10 @@ NumberedText::NumberedText(std::string_view text) : pieces(1) {
     size_t begin = bracket == text.npos ? text.size() : bracket + 1;
     pieces.back() += text.substr(0, begin);
     text.remove_prefix(begin);
-    int64_t number;
-    auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), number);
-    size_t length = end - text.data();
-    if (error != std::errc() || length == text.size() || *end != ']')
+    size_t length = numberLength(text);
+    if (length == 0 || length == text.size() || text[length] != ']')
       continue;
-    numbers.push_back({number, number});
+    numbers.push_back(std::stoll(std::string(text.substr(0, length))));
     pieces.emplace_back();
     text.remove_prefix(length);
   }
@@ -34,21 +38,45 @@ NumberedText::NumberedText(std::string_view text) : pieces(1) {
 bool NumberedText::add(const NumberedText &other) {
   if (pieces != other.pieces)
     return false;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i].first = std::min(numbers[i].first, other.numbers[i].first);
-    numbers[i].second = std::max(numbers[i].second, other.numbers[i].second);
-  }
+  std::vector<size_t> differing;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != other.numbers[i])
+      differing.push_back(i);
+  if (differing.empty())
+    return true;
+  auto isFirst = [&](const std::vector<int64_t> &of, size_t i) {
+    return of[i] == of[differing.front()];
+  };
+  if ((!places.empty() && places != differing) ||
+      !std::all_of(differing.begin(), differing.end(), [&](size_t i) {
+        return isFirst(numbers, i) && isFirst(other.numbers, i);
+      }))
+    return false;
+  places = differing;
+  range.insert({numbers[places[0]], other.numbers[places[0]]});
   return true;
+}
+
+/// `0..3,7`
+static std::string printRange(const std::set<int64_t> &numbers) {
+  std::string text;
+  for (auto it = numbers.begin(); it != numbers.end();) {
+    int64_t first = *it, last = first;
+    while (++it != numbers.end() && *it == last + 1)
+      last = *it;
+    text += (text.empty() ? "" : ",") + std::to_string(first);
+    if (last > first)
+      text += ".." + std::to_string(last);
+  }
+  return text;
 }
 
 std::string NumberedText::print() const {
   std::string text = pieces.front();
   for (size_t i = 0; i < numbers.size(); ++i) {
-    auto [first, last] = numbers[i];
-    text += std::to_string(first);
-    if (first != last)
-      text += ".." + std::to_string(last);
-    text += pieces[i + 1];
+    bool differs = std::find(places.begin(), places.end(), i) != places.end();
+    text += (differs ? printRange(range) : std::to_string(numbers[i])) +
+            pieces[i + 1];
   }
   return text;
 }

@@ -9,29 +9,33 @@
 #define WEFT_LIB_REPORT_NUMBEREDTEXT_H
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace weft {
 
-/// A text, or several that differ in whole numbers in brackets only, as those
-/// of equal layers do: `blocks[0]['w']` and `blocks[7]['w']` are
-/// `blocks[0..7]['w']`.
+/// A text, or several that differ in a number in brackets only, as those of
+/// equal layers do: `blocks[0]['w']`, `blocks[1]['w']` and `blocks[7]['w']` are
+/// `blocks[0..1,7]['w']`. Where a text has the number several times, so have
+/// the others.
 class NumberedText {
 public:
   explicit NumberedText(std::string_view text);
 
-  /// Takes another text in; false if it differs in more than numbers.
+  /// Takes another text in; false if it differs in more than one number.
   bool add(const NumberedText &other);
   std::string print() const;
 
 private:
   /// What is before, between and behind the numbers.
   std::vector<std::string> pieces;
-  /// The least and the greatest number at each place.
-  std::vector<std::pair<int64_t, int64_t>> numbers;
+  /// Those of the first text.
+  std::vector<int64_t> numbers;
+  /// The places at which texts differ, and all numbers there.
+  std::vector<size_t> places;
+  std::set<int64_t> range;
 };
 
 /// Lines of a text that are alike as one, behind how many there are:

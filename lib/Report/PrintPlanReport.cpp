@@ -43,6 +43,7 @@ static std::string printCollectives(const EntryReport &entry) {
     auto alike = std::find_if(rows.begin(), rows.end(), [&](auto &row) {
       const CollectiveRecord &first = *row.first;
       return first.kind == record.kind && first.axes == record.axes &&
+             first.reduction == record.reduction &&
              first.bytes == record.bytes && row.cause.add(cause);
     });
     if (alike == rows.end())

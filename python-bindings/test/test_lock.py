@@ -137,6 +137,19 @@ def test_moved_lines_and_renamed_variables_change_no_byte(plain):
     assert split != MLP and str(lock(mlp(text=split))) == str(plain)
 
 
+def test_names_may_have_words_of_the_compiler():
+    def step(x, w):
+        value, gradient = weft.value_and_grad(lambda w: ((x @ w["of (all)"]) ** 2).sum())(w)
+        return {"what is over there": value, "updated": w["of (all)"] - gradient["of (all)"]}
+
+    compiled = weft.jit(step, mesh=weft.Mesh((2,), ("data",)), in_shardings=(P("data"), P()), out_shardings=P()).lower(
+        weft.ShapeDtypeStruct((8, 16), "float32"), {"of (all)": weft.ShapeDtypeStruct((16, 4), "float32")}).compile(None)
+    causes = {traffic.cause for traffic in lock(compiled).entries["step"].traffic}
+    assert causes == {
+        'partial sums over "data" of reduce, needed as P() by result "out[\'what is over there\']"',
+        "partial sums over \"data\" of dot_general (gradient of w['of (all)']), needed as P(None, None) by sub"}
+
+
 def test_renamed_arguments_are_no_difference(plain):
     renamed = lock(mlp(text=MLP.format(**NAMES | {"params": "weights", "x": "y", "y": "targets"})))
     assert "weights['w1']" in str(renamed) and str(renamed) != str(plain)

@@ -24,6 +24,8 @@ from weft.wording import as_python
     ("by arith.minsi (f.py:3)", "by min (f.py:3)"),
     ("of weft.dot_general (f.py:3), needed as [] by arith.subf there",
      "of dot_general (f.py:3), needed as P() by sub there"),
+    ("weft.reduce (f.py:3) held as [], needed as [] for several users, the first arith.subf there",
+     "reduce (f.py:3) held as P(), needed as P() for several users, the first sub there"),
 ])
 def test_the_words_of_python(text, expected):
     assert as_python(text) == expected

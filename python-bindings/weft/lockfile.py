@@ -28,10 +28,12 @@ from .units import seconds_text
 
 FORMAT = 1
 
+# What is between parentheses, with parentheses in it.
+_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 # "(gradient of w, transpose of mlp.py:7)": what remains of a location without its line.
-_LOCATION = re.compile(r" \(([^()]*:\d+)\)")
+_LOCATION = re.compile(rf" \(({_INSIDE}:\d+)\)")
 # A place that is not repeated: "of dot_general (mlp.py:7), needed as P() by sub there".
-_THERE = re.compile(r"( \([^()]*:\d+\))(.*) there\b")
+_THERE = re.compile(rf"( \({_INSIDE}\))(.*(?: by |, the first )[\w.]+) there$")
 _LINE = re.compile(r"(?:, )?(?:(?:transpose|recomputation) of )*[^\s,()]*:\d+$")
 _INDEX = re.compile(r"(?<=\[)\d+(?=\])")
 

@@ -20,7 +20,7 @@ _SHARDING = re.compile(
     rf'(?:#weft\.sharding<@"?[\w.$-]+"?, {_DIMS}(?:, unreduced=({_DIM}))?>'
     rf"|(?<= as ){_DIMS}(?:, unreduced=({_DIM}))?(?![\w\[,]*replicated))")
 _OVER = re.compile(rf"\bover ({_DIM})")
-_OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=\bthrough )|(?<=[,:] )|(?<=  )|(?<=^after import: )|^)"
+_OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=\bthrough )|(?<=, the first )|(?<=[,:] )|(?<=  )|(?<=^after import: )|^)"
                  r"(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:]| of loop | there\b)", re.MULTILINE)
 # Remedies that are ops of the compiler, and what a Python program does instead.
 _REMEDIES = {"take weft.microbatch_sum or weft.microbatch_stack of it":

@@ -149,18 +149,27 @@ TEST_F(PlanReportTest, CollectivesOfEqualLayersAreOneRow) {
   sum(8, "of blocks[12]['w'][1], needed as []");
   sum(8, "of blocks[12]['w'][1], needed as [{}]");
   sum(4, "of blocks[12]['w'][1], needed as []");
-  sum(8, "of blocks[0]['w'][1], needed as []");
+  sum(8, "of blocks[6]['w'][1], needed as []");
+  sum(8, "of blocks[0]['w'][2], needed as []");
+  sum(8, "of w[007] and x[3], by y[3]");
+  sum(8, "of w[007] and x[4], by y[4]");
+  sum(8, "of w[007] and x[5], by y[4]");
   sum(12, "3 in one:\n4 B: of [1]\n4 B: of [x]\n4 B: of [2]");
   EXPECT_THAT(
       printPlanReport(report()),
       HasSubstr(
           "  collective  axes  bytes sent  count  cause\n"
-          "  all_reduce  data         8 B      3  of blocks[0..12]['w'][1], "
+          "  all_reduce  data         8 B      3  of blocks[6..7,12]['w'][1], "
           "needed as []\n"
           "  all_reduce  data         8 B      1  of blocks[12]['w'][1], "
           "needed as [{}]\n"
           "  all_reduce  data         4 B      1  of blocks[12]['w'][1], "
           "needed as []\n"
+          "  all_reduce  data         8 B      1  of blocks[0]['w'][2], "
+          "needed as []\n"
+          "  all_reduce  data         8 B      2  of w[007] and x[3..4], by "
+          "y[3..4]\n"
+          "  all_reduce  data         8 B      1  of w[007] and x[5], by y[4]\n"
           "  all_reduce  data        12 B      1  3 in one:\n"
           "                                       2 x 4 B: of [1..2]\n"
           "                                       4 B: of [x]\n"));
