@@ -41,16 +41,17 @@ RecomputationPlanner::findCompany(unsigned user,
   auto found = largest ? readers.find(*largest) : readers.end();
   if (found == readers.end())
     return std::nullopt;
-  for (Key key : found->second) {
-    if (key.first == levels[user])
-      return key;
-    const auto source = static_cast<unsigned>(key.second);
-    if (key.first != levels[user] + 1 || source == user ||
-        delayed.contains(source) || waitedFor.contains(user))
+  const std::set<Key> &keys = found->second;
+  for (auto key = keys.lower_bound({levels[user], 0});
+       key != keys.end() && key->first <= levels[user] + 1; ++key) {
+    if (key->first == levels[user])
+      return *key;
+    const auto source = static_cast<unsigned>(key->second);
+    if (source == user || delayed.contains(source) || waitedFor.contains(user))
       continue;
     delayed.insert(user);
     waitedFor.insert(source);
-    return key;
+    return *key;
   }
   return std::nullopt;
 }
