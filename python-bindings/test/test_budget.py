@@ -72,6 +72,9 @@ def test_all_that_is_exceeded_is_said():
 
 def test_reshards_that_are_acknowledged():
     assert compiled(reshard="1 MiB", acknowledged=["tanh"])
+    # Both are on one line, which the cause names once.
+    assert compiled(reshard="1 MiB", acknowledged=["by dot_general there"])
+    assert compiled(reshard="1 MiB", acknowledged=["by dot_general (test_budget.py:"])
 
 
 def test_calls_of_each_layer():

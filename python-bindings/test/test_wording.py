@@ -4,7 +4,7 @@
 
 import pytest
 
-from weft.wording import as_python
+from weft.wording import as_python, with_places
 
 
 @pytest.mark.parametrize("text, expected", [
@@ -29,3 +29,14 @@ from weft.wording import as_python
 ])
 def test_the_words_of_python(text, expected):
     assert as_python(text) == expected
+
+
+@pytest.mark.parametrize("cause, expected", [
+    ("of reduce (gradient of w['a (b)'], f.py:3), needed as P() by sub there",
+     "of reduce (gradient of w['a (b)'], f.py:3), needed as P() by sub (gradient of w['a (b)'], f.py:3)"),
+    ("2 collectives in one:\n8 B: of a (f.py:1), needed as P() by b there\n8 B: of c (f.py:2), needed as P() by d there",
+     "2 collectives in one:\n8 B: of a (f.py:1), needed as P() by b (f.py:1)\n8 B: of c (f.py:2), needed as P() by d (f.py:2)"),
+    *[(text, text) for text in ('of a (f.py:1), needed as P() by result "over there"', "")],
+])
+def test_a_place_that_is_not_repeated(cause, expected):
+    assert with_places(cause) == expected

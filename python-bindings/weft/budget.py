@@ -18,6 +18,7 @@ from .errors import size_text
 from .simulation import simulate
 from .suggestions import suggest
 from .units import parse_bytes, parse_seconds, seconds_text
+from .wording import with_places
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -77,7 +78,8 @@ class Budget:
             found += [f"{each.call} of {size_text(each.bytes)} that is not acknowledged, the budget is "
                       f"{size_text(self.reshard)}: {each.parts[0][1]}" for each in compiled.collectives()
                       if not each.reduction and each.bytes > self.reshard
-                      and not any(text in each.cause for text in self.acknowledged)]
+                      and not any(text in cause for text in self.acknowledged
+                              for cause in (each.cause, with_places(each.cause)))]
         return found
 
     def check(self, compiled: Compiled) -> None:

@@ -25,15 +25,12 @@ from .records import Collective, Message, Records
 from .session import Plan, ValueInfo
 from .simulation import simulate
 from .units import seconds_text
+from .wording import PARENTHESISED, with_places
 
 FORMAT = 1
 
-# What is between parentheses, with parentheses in it.
-_INSIDE = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*"
 # "(gradient of w, transpose of mlp.py:7)": what remains of a location without its line.
-_LOCATION = re.compile(rf" \(({_INSIDE}:\d+)\)")
-# A place that is not repeated: "of dot_general (mlp.py:7), needed as P() by sub there".
-_THERE = re.compile(rf"( \({_INSIDE}\))(.*(?: by |, the first )[\w.]+) there$")
+_LOCATION = re.compile(rf" \(({PARENTHESISED}:\d+)\)")
 _LINE = re.compile(r"(?:, )?(?:(?:transpose|recomputation) of )*[^\s,()]*:\d+$")
 _INDEX = re.compile(r"(?<=\[)\d+(?=\])")
 
@@ -200,7 +197,7 @@ def _general(cause: str) -> str:
         rest = _LINE.sub("", match[1])
         return f" ({rest})" if rest else ""
 
-    return _INDEX.sub("*", _LOCATION.sub(without_line, _THERE.sub(r"\1\2\1", cause)))
+    return _INDEX.sub("*", _LOCATION.sub(without_line, with_places(cause)))
 
 
 # As text

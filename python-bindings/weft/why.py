@@ -15,6 +15,7 @@ from .errors import size_text
 from .records import Collective, Reason, Records, cause_reader
 from .simulation import collective_times, simulate, time_of
 from .units import seconds_text
+from .wording import with_places
 
 WIDTH = 80
 MOST_LINES = 15
@@ -80,7 +81,7 @@ def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
 def matching(compiled: Compiled, name: str, cluster: str = "") -> list[Why]:
     """Of all collectives that have the text in their call, cause or location, in program order."""
     return _explain(compiled, [each for each in compiled.collectives()
-                               if any(name in text for text in (each.call, each.cause, each.location))], cluster)
+                               if any(name in text for text in (each.call, each.cause, with_places(each.cause), each.location))], cluster)
 
 
 def find(compiled: Compiled, collective: Collective | str, cluster: str = "") -> Why:

@@ -22,6 +22,9 @@ _SHARDING = re.compile(
 _OVER = re.compile(rf"\bover ({_DIM})")
 _OP = re.compile(r"(?:(?<=\b(?:of|by) )|(?<=\bthrough )|(?<=, the first )|(?<=[,:] )|(?<=  )|(?<=^after import: )|^)"
                  r"(?:weft\.(\w+)|math\.(\w+)|arith\.(\w+?)(?:f|[su]?i)?)(?= \(|$|[,;:]| of loop | there\b)", re.MULTILINE)
+PARENTHESISED = r"(?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*"
+"""A pattern for what is between parentheses, with parentheses in it."""
+_THERE = re.compile(rf"( \({PARENTHESISED}\))(.*(?: by |, the first )[\w.]+) there$", re.MULTILINE)
 # Remedies that are ops of the compiler, and what a Python program does instead.
 _REMEDIES = {"take weft.microbatch_sum or weft.microbatch_stack of it":
              "return it from the function that weft.microbatches is given"}
@@ -56,3 +59,9 @@ def as_python(text: str) -> str:
     text = _SHARDING.sub(_spec, text)
     text = _OVER.sub(lambda m: "over " + ", ".join(f'"{axis}"' for axis in _axes(m[1])), text)
     return _OP.sub(lambda m: m[1] or m[2] or m[3], text)
+
+
+def with_places(cause: str) -> str:
+    """A cause in which the user has its place, also if it is that of what is used:
+    ``of dot_general (mlp.py:7), needed as P() by sub (mlp.py:7)`` for ``... by sub there``."""
+    return _THERE.sub(r"\1\2\1", cause)
