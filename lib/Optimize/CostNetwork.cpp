@@ -26,12 +26,25 @@ CostTables::Id CostTables::intern(std::vector<Cost> costs) {
   uint64_t hash = HashOfNumbers()(costs);
   auto [begin, end] = ids.equal_range(hash);
   for (auto entry = begin; entry != end; ++entry)
-    if (tables[entry->second] == costs)
+    if (*tables[entry->second] == costs)
       return entry->second;
   Id id = static_cast<Id>(tables.size());
-  tables.push_back(std::move(costs));
+  tables.push_back(std::make_shared<const std::vector<Cost>>(std::move(costs)));
   ids.emplace(hash, id);
   return id;
+}
+
+CostNetwork::CostNetwork() = default;
+CostNetwork::CostNetwork(CostNetwork &&) = default;
+CostNetwork::~CostNetwork() = default;
+
+/// Begins anew where they are of other tables, or many.
+KnownParts &CostNetwork::knownParts() const {
+  constexpr size_t mostEntries = 1 << 22;
+  if (!known || known->numGiven != tables.size() ||
+      known->numEntries > mostEntries)
+    known = std::make_unique<KnownParts>(tables);
+  return *known;
 }
 
 CostNetwork::Variable CostNetwork::addVariable(size_t numValues) {
@@ -114,7 +127,7 @@ CostNetwork::Solution
 CostNetwork::solveAmong(const Assignment &start,
                         const std::vector<std::vector<int32_t>> &allowed,
                         const Options &options) const {
-  Elimination elimination(tables, sizes, factors, options.maxTable, start,
+  Elimination elimination(knownParts(), sizes, factors, options.maxTable, start,
                           /*nearIncumbent=*/false);
   elimination.allowOnly(allowed);
   Solution found;
@@ -128,8 +141,8 @@ CostNetwork::solveAmong(const Assignment &start,
 CostNetwork::Solution CostNetwork::solve(const Assignment &start,
                                          const Options &options) const {
   auto eliminate = [&](const Assignment &incumbent, bool nearIncumbent) {
-    Elimination elimination(tables, sizes, factors, options.maxTable, incumbent,
-                            nearIncumbent);
+    Elimination elimination(knownParts(), sizes, factors, options.maxTable,
+                            incumbent, nearIncumbent);
     Solution found;
     found.assignment = elimination.run();
     found.isOptimal = elimination.isExact();

@@ -8,7 +8,6 @@
 #include "Elimination.h"
 
 #include <algorithm>
-#include <array>
 
 using namespace weft::optimize;
 
@@ -17,52 +16,96 @@ static Cost addExcess(Cost excess, Cost more) {
   return excess >= forbidden ? excess : std::min(excess + more, forbidden);
 }
 
+namespace {
+
+/// The costs that a factor has for each value of a variable, by what its other
+/// variables have: its columns.
+class ComparedFactor {
+public:
+  /// `inner` columns of a value lie next to each other; `sampled` is one that
+  /// matters.
+  ComparedFactor(const std::vector<Cost> &table, size_t size, size_t inner,
+                 size_t sampled)
+      : table(table.data()), inner(inner), size(size),
+        width(table.size() / size), numSamples(std::min<size_t>(width, 8)) {
+    samples.reserve(size * numSamples);
+    for (size_t value = 0; value < size; ++value)
+      for (size_t i = 0; i < numSamples; ++i)
+        samples.push_back(at(value, (sampled + i * (1 + width / 9)) % width));
+  }
+
+  /// How much more v costs than u in some of the columns, at most.
+  Cost sampledMore(size_t u, size_t v) const {
+    const Cost *ofU = samples.data() + u * numSamples;
+    const Cost *ofV = samples.data() + v * numSamples;
+    Cost most = ofV[0] - ofU[0];
+    for (size_t i = 1; i < numSamples; ++i)
+      most = std::max(most, ofV[i] - ofU[i]);
+    return most;
+  }
+
+  /// In all columns, or anything above `enough` where that is more.
+  Cost more(size_t u, size_t v, Cost enough) const {
+    if (numSamples == width)
+      return sampledMore(u, v);
+    Cost most = -forbidden;
+    for (size_t column = 0; column < width && most <= enough;) {
+      const Cost *ofU = &at(u, column), *ofV = &at(v, column);
+      const size_t count = std::min<size_t>(inner - column % inner, 32);
+      for (size_t i = 0; i < count; ++i)
+        most = std::max(most, ofV[i] - ofU[i]);
+      column += count;
+    }
+    return most;
+  }
+
+private:
+  const Cost &at(size_t value, size_t column) const {
+    return table[(column / inner * size + value) * inner + column % inner];
+  }
+
+  const Cost *table;
+  size_t inner, size, width, numSamples;
+  /// By value.
+  std::vector<Cost> samples;
+};
+
+} // namespace
+
 /// The values of which none is at least as good whatever the neighbours have
 /// (Goldstein's criterion); of equal ones the first. Each other value is
-/// replaced by one that is at least as good. Most pairs are told apart by a few
-/// settings of the neighbours.
+/// replaced by one that is at least as good.
 Elimination::Selection Elimination::undominated(Variable variable,
                                                 const Bucket &bucket) const {
-  constexpr size_t numSettings = 8;
   const size_t size = sizes[variable];
-  struct Rows {
-    std::vector<Cost> costs;
-    size_t width;
-    const Cost *of(size_t value) const { return costs.data() + value * width; }
-    /// Of a few settings of the neighbours, the first the incumbent's.
-    std::array<size_t, numSettings> columns = {};
-  };
-  std::vector<Rows> all;
+  std::vector<ComparedFactor> compared;
+  compared.reserve(bucket.factors.size());
   for (int32_t number : bucket.factors) {
     const Factor &factor = factors[number];
-    Rows &rows = all.emplace_back();
-    rows.costs = rowsOf(factor, variable);
-    rows.width = rows.costs.size() / size;
-    for (size_t setting = 0; setting < numSettings; ++setting)
-      for (Variable other : factor.scope)
-        if (other != variable)
-          rows.columns[setting] =
-              rows.columns[setting] * sizes[other] +
-              (incumbent[other] + setting * (1 + other)) % sizes[other];
+    // What all others have in the incumbent.
+    size_t column = 0, inner = 1;
+    for (Variable other : factor.scope) {
+      if (other != variable)
+        column = column * sizes[other] + incumbent[other];
+      inner = other == variable ? 1 : inner * sizes[other];
+    }
+    compared.emplace_back(tables[factor.table], size, inner, column);
   }
-  // How much more v may cost than u, or more than 0 where it is.
+  // How much more v may cost than u, or more than 0 where it is: most pairs are
+  // told apart by the samples.
   auto excess = [&](size_t u, size_t v) {
-    for (size_t setting = 0; setting < numSettings; ++setting) {
-      Cost least = 0;
-      for (const Rows &rows : all)
-        least = addExcess(least, rows.of(v)[rows.columns[setting]] -
-                                     rows.of(u)[rows.columns[setting]]);
-      if (least > 0)
-        return least;
-    }
+    constexpr Cost least = -(Cost(1) << 62);
+    Cost bound = 0;
+    for (const ComparedFactor &factor : compared)
+      bound = std::max(bound + factor.sampledMore(u, v), least);
     Cost excess = 0;
-    for (const Rows &rows : all) {
-      Cost most = -forbidden;
-      for (size_t i = 0; i < rows.width; ++i)
-        most = std::max(most, rows.of(v)[i] - rows.of(u)[i]);
-      excess = addExcess(excess, most);
+    for (size_t i = 0; i < compared.size() && bound <= 0; ++i) {
+      const Cost sampled = compared[i].sampledMore(u, v);
+      const Cost more = compared[i].more(u, v, sampled - bound);
+      bound += more - sampled;
+      excess = addExcess(excess, more);
     }
-    return excess;
+    return bound > 0 ? bound : excess;
   };
   // Whom a value is replaced by may be replaced in turn, but not by it.
   std::vector<size_t> betterThan(size);
@@ -91,25 +134,24 @@ Elimination::Selection Elimination::undominated(Variable variable,
 
 /// Whether there were any.
 bool Elimination::removeDominated() {
-  std::vector<bool> isOpen(sizes.size(), true), isSmaller(sizes.size(), false);
+  std::vector<bool> isSmaller(sizes.size(), false);
   for (bool changed = true; changed;) {
     changed = false;
     for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());
          ++variable) {
-      if (!isOpen[variable] || isEliminated[variable] || sizes[variable] == 1)
+      if (!mayBeDominated[variable] || isEliminated[variable] ||
+          sizes[variable] == 1)
         continue;
-      isOpen[variable] = false;
+      mayBeDominated[variable] = false;
       Bucket bucket = bucketOf(variable);
       auto [entry, isNew] =
-          undominatedOf.try_emplace(shapeOf(variable, bucket));
+          known.undominatedOf.try_emplace(shapeOf(variable, bucket));
       if (isNew)
         entry->second = undominated(variable, bucket);
       if (entry->second.values.size() == sizes[variable])
         continue;
       keep(variable, entry->second);
       changed = isSmaller[variable] = true;
-      for (Variable neighbour : bucket.neighbours)
-        isOpen[neighbour] = true;
     }
   }
   for (Variable variable = 0; variable < static_cast<Variable>(sizes.size());

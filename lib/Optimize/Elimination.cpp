@@ -19,14 +19,16 @@
 
 using namespace weft::optimize;
 
-Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
+Elimination::Elimination(KnownParts &known, std::vector<size_t> sizes,
                          const std::vector<Factor> &factors, size_t maxTable,
                          CostNetwork::Assignment incumbent, bool nearIncumbent)
-    : tables(std::move(tables)), sizes(std::move(sizes)), maxTable(maxTable),
-      incumbent(std::move(incumbent)), nearIncumbent(nearIncumbent) {
+    : known(known), tables(known.tables), sizes(std::move(sizes)),
+      maxTable(maxTable), incumbent(std::move(incumbent)),
+      nearIncumbent(nearIncumbent) {
   factorsOf.resize(this->sizes.size());
   workOf.resize(this->sizes.size(), -1);
   isEliminated.resize(this->sizes.size(), false);
+  mayBeDominated.resize(this->sizes.size(), true);
   for (size_t size : this->sizes) {
     valuesOf.emplace_back(size);
     std::iota(valuesOf.back().begin(), valuesOf.back().end(), 0);
@@ -36,8 +38,10 @@ Elimination::Elimination(CostTables tables, std::vector<size_t> sizes,
 }
 
 void Elimination::addFactor(Factor factor) {
-  for (Variable variable : factor.scope)
+  for (Variable variable : factor.scope) {
     factorsOf[variable].push_back(static_cast<int32_t>(factors.size()));
+    mayBeDominated[variable] = true;
+  }
   factors.push_back(std::move(factor));
 }
 
@@ -157,7 +161,7 @@ void Elimination::keep(Variable variable, const Selection &selection) {
     // The end of the scope: its sizes could be values.
     key.push_back(-1);
     key.insert(key.end(), values.begin(), values.end());
-    auto [entry, isNew] = kept.try_emplace(std::move(key), 0);
+    auto [entry, isNew] = known.kept.try_emplace(std::move(key), 0);
     if (isNew) {
       size_t inner = 1;
       for (size_t i = position + 1; i < factor.scope.size(); ++i)
@@ -171,9 +175,12 @@ void Elimination::keep(Variable variable, const Selection &selection) {
           auto row = table.begin() + (i * sizes[variable] + value) * inner;
           smaller.insert(smaller.end(), row, row + inner);
         }
+      known.numEntries += smaller.size();
       entry->second = tables.intern(std::move(smaller));
     }
     factor.table = entry->second;
+    for (Variable other : factor.scope)
+      mayBeDominated[other] = other != variable || mayBeDominated[other];
   }
   std::vector<int32_t> originals;
   for (int32_t value : values)
@@ -254,19 +261,50 @@ static std::vector<Cost> withColumns(const std::vector<Cost> &table,
   return columns;
 }
 
+namespace {
+
+/// A factor of a variable: costs of its values for those of its neighbours.
+struct Operand {
+  /// The values next to each other; `columns` if those of the table are not.
+  const Cost *costs;
+  std::vector<Cost> columns;
+  /// By neighbour.
+  std::vector<size_t> strides;
+  size_t index = 0;
+};
+
+} // namespace
+
+static void clampToForbidden(std::vector<Cost> &costs) {
+  for (Cost &cost : costs)
+    cost = std::min(cost, forbidden);
+}
+
+/// Adds columns of operands to sums, which are no more than forbidden; they
+/// may be some times that behind it.
+static void addColumns(std::vector<Cost> &sums, const Operand *begin,
+                       const Operand *end, size_t valueOfLast) {
+  // What has this many terms fits.
+  constexpr size_t mostTerms = 16;
+  for (const Operand *operand = begin; operand != end; ++operand) {
+    const Cost *costs = operand->costs + operand->index;
+    if (valueOfLast > 0)
+      costs += valueOfLast * operand->strides.back();
+    for (size_t value = 0; value < sums.size(); ++value)
+      sums[value] += costs[value];
+    if ((operand - begin) % mostTerms == mostTerms - 1)
+      clampToForbidden(sums);
+  }
+}
+
 Elimination::Eliminated Elimination::combine(Variable variable,
                                              const Bucket &bucket) {
-  struct Operand {
-    std::vector<Cost> costs;
-    size_t index = 0;
-    /// By neighbour.
-    std::vector<size_t> strides;
-  };
+  const size_t numNeighbours = bucket.neighbours.size();
   std::vector<Operand> operands;
   for (int32_t number : bucket.factors) {
     const Factor &factor = factors[number];
     Operand &operand = operands.emplace_back();
-    operand.strides.resize(bucket.neighbours.size(), 0);
+    operand.strides.resize(numNeighbours, 0);
     std::vector<size_t> scopeSizes;
     size_t position = 0, stride = sizes[variable];
     for (Variable other : factor.scope)
@@ -282,41 +320,43 @@ Elimination::Eliminated Elimination::combine(Variable variable,
                    bucket.neighbours.begin()] = stride;
       stride *= scopeSizes[i];
     }
-    operand.costs = withColumns(tables[factor.table], scopeSizes, position);
+    const std::vector<Cost> &table = tables[factor.table];
+    if (position + 1 < factor.scope.size())
+      operand.columns = withColumns(table, scopeSizes, position);
+    operand.costs =
+        operand.columns.empty() ? table.data() : operand.columns.data();
   }
   // The last neighbour's values come one after the other; what does not depend
   // on it is added up once for all of them.
+  const size_t last = numNeighbours == 0 ? 1 : sizes[bucket.neighbours.back()];
   size_t numOuter = operands.size();
-  size_t last = bucket.neighbours.empty() ? 1 : sizes[bucket.neighbours.back()];
-  if (!bucket.neighbours.empty())
+  if (numNeighbours > 0)
     numOuter = std::stable_partition(operands.begin(), operands.end(),
                                      [](const Operand &operand) {
                                        return operand.strides.back() == 0;
                                      }) -
                operands.begin();
-  size_t entries = static_cast<size_t>(entriesOf(bucket));
+  const Operand *inner = operands.data() + numOuter;
+  const Operand *end = operands.data() + operands.size();
+  const size_t entries = static_cast<size_t>(entriesOf(bucket));
   std::vector<Cost> table(entries);
   auto best = std::make_unique<Best>(entries);
-  std::vector<size_t> position(bucket.neighbours.size(), 0);
+  std::vector<size_t> position(numNeighbours, 0);
   std::vector<Cost> outer(sizes[variable]), sums(sizes[variable]);
-  auto add = [](std::vector<Cost> &sums, const Cost *costs) {
-    for (size_t value = 0; value < sums.size(); ++value)
-      sums[value] = std::min(sums[value] + costs[value], forbidden);
-  };
   for (size_t entry = 0; entry < entries;) {
     std::fill(outer.begin(), outer.end(), 0);
-    for (size_t i = 0; i < numOuter; ++i)
-      add(outer, operands[i].costs.data() + operands[i].index);
+    addColumns(outer, operands.data(), inner, 0);
+    clampToForbidden(outer);
     for (size_t value = 0; value < last; ++value, ++entry) {
       sums = outer;
-      for (size_t i = numOuter; i < operands.size(); ++i)
-        add(sums, operands[i].costs.data() + operands[i].index +
-                      value * operands[i].strides.back());
+      addColumns(sums, inner, end, value);
       auto least = std::min_element(sums.begin(), sums.end());
-      table[entry] = *least;
-      (*best)[entry] = static_cast<uint16_t>(least - sums.begin());
+      const bool isPossible = *least < forbidden;
+      table[entry] = isPossible ? *least : forbidden;
+      (*best)[entry] =
+          isPossible ? static_cast<uint16_t>(least - sums.begin()) : 0;
     }
-    for (size_t i = std::max<size_t>(position.size(), 1) - 1; i-- > 0;) {
+    for (size_t i = std::max<size_t>(numNeighbours, 1) - 1; i-- > 0;) {
       bool wraps = ++position[i] == sizes[bucket.neighbours[i]];
       for (Operand &operand : operands)
         operand.index += wraps ? 0 : operand.strides[i];
@@ -332,8 +372,9 @@ Elimination::Eliminated Elimination::combine(Variable variable,
   if (least < forbidden)
     for (Cost &cost : table)
       cost = cost == forbidden ? forbidden : cost - least;
-  bests.push_back(std::move(best));
-  return {tables.intern(std::move(table)), bests.back().get()};
+  known.numEntries += entries;
+  known.bests.push_back(std::move(best));
+  return {tables.intern(std::move(table)), known.bests.back().get()};
 }
 
 void Elimination::enqueue(Variable variable) {
@@ -358,8 +399,7 @@ void Elimination::enqueueAround(Variable variable) {
 
 void Elimination::eliminate(Variable variable) {
   Bucket bucket = bucketOf(variable);
-  auto [entry, isNew] =
-      eliminated.try_emplace(shapeOf(variable, bucket), Eliminated());
+  auto [entry, isNew] = known.eliminated.try_emplace(shapeOf(variable, bucket));
   if (isNew)
     entry->second = combine(variable, bucket);
   for (int32_t factor : bucket.factors)

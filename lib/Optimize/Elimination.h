@@ -16,6 +16,42 @@
 
 namespace weft::optimize {
 
+/// What was worked out before, for equal parts of a network, by eliminations of
+/// networks that have the same tables.
+struct KnownParts {
+  explicit KnownParts(const CostTables &tables)
+      : tables(tables), numGiven(tables.size()) {}
+
+  /// Factors as they lie to each other: their tables, the positions of their
+  /// variables among all of theirs, and the sizes of these.
+  using Shape = std::vector<int64_t>;
+  template <typename Value>
+  using ByShape = std::unordered_map<Shape, Value, HashOfNumbers>;
+
+  /// For each assignment of the neighbours the best value of the variable.
+  using Best = std::vector<uint16_t>;
+  struct Eliminated {
+    CostTables::Id table = 0;
+    const Best *best = nullptr;
+  };
+  /// Which values of a variable stay, in ascending order, and for each value
+  /// the number among these of the one that takes its place; -1 if none does.
+  struct Selection {
+    std::vector<int32_t> values;
+    std::vector<int32_t> numbers;
+  };
+
+  CostTables tables;
+  /// Of the tables, the network's.
+  size_t numGiven;
+  ByShape<Eliminated> eliminated;
+  ByShape<Selection> undominatedOf;
+  ByShape<CostTables::Id> kept;
+  std::vector<std::unique_ptr<Best>> bests;
+  /// Of the tables that were made.
+  size_t numEntries = 0;
+};
+
 class Elimination {
 public:
   using Variable = CostNetwork::Variable;
@@ -24,7 +60,7 @@ public:
   /// Where values are given up, those of `incumbent` are not: what is found is
   /// never worse. `nearIncumbent`: those are given up that cost most while all
   /// others are as in it; else those of the greatest lower bounds.
-  Elimination(CostTables tables, std::vector<size_t> sizes,
+  Elimination(KnownParts &known, std::vector<size_t> sizes,
               const std::vector<Factor> &factors, size_t maxTable,
               CostNetwork::Assignment incumbent, bool nearIncumbent);
 
@@ -54,29 +90,16 @@ public:
   CostNetwork::Assignment lift(CostNetwork::Assignment remaining) const;
 
 private:
-  /// Factors as they lie to each other: their tables, the positions of their
-  /// variables among all of theirs, and the sizes of these.
-  using Shape = std::vector<int64_t>;
-  template <typename Value>
-  using ByShape = std::unordered_map<Shape, Value, HashOfNumbers>;
+  using Shape = KnownParts::Shape;
+  using Best = KnownParts::Best;
+  using Eliminated = KnownParts::Eliminated;
+  using Selection = KnownParts::Selection;
 
   /// A variable and the factors that it is in, as tables over its neighbours
   /// and itself.
   struct Bucket {
     std::vector<Variable> neighbours;
     std::vector<int32_t> factors;
-  };
-  /// For each assignment of the neighbours the best value of the variable.
-  using Best = std::vector<uint16_t>;
-  struct Eliminated {
-    CostTables::Id table;
-    const Best *best;
-  };
-  /// Which values of a variable stay, in ascending order, and for each value
-  /// the number among these of the one that takes its place; -1 if none does.
-  struct Selection {
-    std::vector<int32_t> values;
-    std::vector<int32_t> numbers;
   };
 
   /// What happened to a variable: it was eliminated, or has some of its values
@@ -110,7 +133,8 @@ private:
   void addFactor(Factor factor);
   void removeFactor(int32_t factor);
 
-  CostTables tables;
+  KnownParts &known;
+  CostTables &tables;
   std::vector<size_t> sizes;
   size_t maxTable;
   /// Numbers of values among those that the variables still have.
@@ -126,12 +150,10 @@ private:
   std::set<std::pair<double, Variable>> queue;
   std::vector<double> workOf;
   std::vector<bool> isEliminated;
+  /// What variables have in common with others changed since their values were
+  /// compared last.
+  std::vector<bool> mayBeDominated;
   std::vector<Step> steps;
-  // What was worked out before, for equal parts of the network.
-  ByShape<Eliminated> eliminated;
-  ByShape<Selection> undominatedOf;
-  ByShape<CostTables::Id> kept;
-  std::vector<std::unique_ptr<Best>> bests;
 };
 
 } // namespace weft::optimize

@@ -16,9 +16,10 @@ using namespace weft::optimize;
 ReducedNetwork::ReducedNetwork(const CostNetwork &network,
                                const Assignment &near, size_t maxTable)
     : network(network),
+      known(std::make_unique<KnownParts>(network.getTables())),
       elimination(std::make_unique<Elimination>(
-          network.getTables(), network.getSizes(), network.getFactors(),
-          maxTable, near, /*nearIncumbent=*/false)) {
+          *known, network.getSizes(), network.getFactors(), maxTable, near,
+          /*nearIncumbent=*/false)) {
   elimination->reduce();
   variables = elimination->remaining();
   std::vector<CostNetwork::Variable> numbers(network.numVariables(), -1);

@@ -26,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -45,16 +46,24 @@ public:
   using Id = int32_t;
 
   Id intern(std::vector<Cost> costs);
-  const std::vector<Cost> &operator[](Id id) const { return tables[id]; }
+  const std::vector<Cost> &operator[](Id id) const { return *tables[id]; }
   size_t size() const { return tables.size(); }
 
 private:
-  std::vector<std::vector<Cost>> tables;
+  /// Copies share them.
+  std::vector<std::shared_ptr<const std::vector<Cost>>> tables;
   std::unordered_multimap<uint64_t, Id> ids;
 };
 
+struct KnownParts;
+
+/// Solving remembers parts: not by two threads at a time.
 class CostNetwork {
 public:
+  CostNetwork();
+  CostNetwork(CostNetwork &&);
+  ~CostNetwork();
+
   using Variable = int32_t;
   using Table = CostTables::Id;
   using Assignment = std::vector<int32_t>;
@@ -114,6 +123,7 @@ public:
                       const Options &options) const;
 
 private:
+  KnownParts &knownParts() const;
   Cost costOf(const Factor &factor, const Assignment &assignment) const;
   void improve(Assignment &assignment, int maxSweeps) const;
 
@@ -121,6 +131,7 @@ private:
   std::vector<size_t> sizes;
   std::vector<Factor> factors;
   std::vector<std::vector<int32_t>> factorsOf;
+  mutable std::unique_ptr<KnownParts> known;
 };
 
 } // namespace weft::optimize

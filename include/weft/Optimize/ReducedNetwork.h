@@ -46,6 +46,7 @@ private:
   Solution lift(const Assignment &start, const Solution &found) const;
 
   const CostNetwork &network;
+  std::unique_ptr<KnownParts> known;
   std::unique_ptr<Elimination> elimination;
   /// Of the network, those of `core` in their order.
   std::vector<CostNetwork::Variable> variables;

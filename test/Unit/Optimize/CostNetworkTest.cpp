@@ -93,6 +93,38 @@ TEST(CostNetwork, ATableOfTwoScopesIsCutForEach) {
   EXPECT_EQ(solution.cost, 10);
 }
 
+// A value that is worse for all but one choice of the others is in the answer
+// if that choice is, wherever it lies in the table.
+TEST(CostNetwork, AValueThatIsBestInOnePlaceIsNotGivenUp) {
+  constexpr int numOuter = 2, numInner = 40;
+  for (int place = 0; place < numOuter * numInner; ++place) {
+    const int outer = place / numInner, inner = place % numInner;
+    CostNetwork network;
+    network.addVariable(numOuter);
+    network.addVariable(2);
+    network.addVariable(numInner);
+    std::vector<Cost> costs(numOuter * 2 * numInner);
+    for (int i = 0; i < numOuter; ++i)
+      std::fill_n(costs.begin() + (2 * i + 1) * numInner, numInner, 1);
+    costs[(2 * outer) * numInner + inner] = 5;
+    network.addFactor({{0, 1, 2}, network.getTables().intern(costs)});
+    std::vector<Cost> ofOuter(numOuter, 3), ofInner(numInner, 3);
+    ofOuter[outer] = ofInner[inner] = 0;
+    network.addCosts(0, ofOuter);
+    network.addCosts(2, ofInner);
+    EXPECT_THAT(network.solve({0, 0, 0}).assignment,
+                ElementsAre(outer, 1, inner));
+  }
+}
+
+TEST(CostNetwork, CostsThatAreAddedLaterCount) {
+  CostNetwork network;
+  network.addCosts(network.addVariable(2), {1, 2});
+  EXPECT_THAT(network.solve({0}).assignment, ElementsAre(0));
+  network.addCosts(0, {4, 1});
+  EXPECT_THAT(network.solve({0}).assignment, ElementsAre(1));
+}
+
 TEST(CostNetwork, FindsTheLeastCostOfRandomNetworks) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 500; ++trial) {
