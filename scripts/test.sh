@@ -38,7 +38,10 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-scripts/setup.sh
+scripts/setup.sh --without-jax
+# What building does not need is made meanwhile.
+scripts/setup.sh &
+jax=$!
 
 build() { # <source folder> <preset>
   echo "Building preset $2 of $1"
@@ -60,4 +63,5 @@ if [ -n "$sanitize" ]; then
   build runtime asan
   build runtime tsan
 fi
+wait "$jax"
 exec build/venv/bin/python scripts/run_tests.py "${arguments[@]}"
