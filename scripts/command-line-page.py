@@ -24,6 +24,7 @@ Every option of `shard-compile`, `shard-run`, `shard-sim` and `shard-bench`, of 
 shard-compile model.mlir --mesh data=4 -o model.plan         # plan a model and print the report
 shard-compile model.mlir --emit=spmd                         # look at the program of one rank
 shard-run model.plan --init init --steps 100 --metrics losses.csv --save states.safetensors
+mpirun -n 2 shard-run model.plan                             # the ranks of a CPU plan in two processes: no flag
 shard-run model.plan --dump                                  # print a plan
 shard-sim plan model.plan --cluster=dgx-h100                 # predict its step time
 shard-sim cluster dgx-h100                                    # what kernels and collectives take there
@@ -34,7 +35,9 @@ shard-opt model.mlir --weft-pipeline=stop-after=sharded      # run passes
 ```
 
 `shard-compile` exits with 0, or 1 after an error. `shard-run`, `shard-sim` and `shard-bench` exit with 0, 1 after a
-failure, or 2 for bad input, and so do the commands of Python.
+failure, or 2 for bad input, and so do the commands of Python. An option that is on by default is switched off with
+`=false`, as in `--optimize-shardings=false`. Clusters: [Cost](Cost.md#your-own-cluster); stages and schedules: [Pipelines](Pipelines.md); GPUs, on which
+nothing has run yet: [Targets](Targets.md).
 """
 
 ENVIRONMENT = """
@@ -163,7 +166,7 @@ def main():
             f"and {len(found) - len(pipelines)} passes, each with its needs, options and an example on the page of its phase: "
             + ", ".join(f"[{page.stem.removesuffix('Passes')}](generated/{page.name})"
                         for page in sorted(pathlib.Path("docs/generated").glob("*Passes.md"))) + "."]
-    print("\n".join(out) + ENVIRONMENT, end="")
+    print("\n".join(out) + "\n" + ENVIRONMENT, end="")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ build() { # <source folder> <preset>
     >"$log" 2>&1; then
     cat "$log"
     rm -f "$log"
+    wait
     echo "error: the build of preset $2 failed" >&2
     echo "0 passed, 1 failed"
     exit 1

@@ -38,15 +38,6 @@ CostNetwork::CostNetwork() = default;
 CostNetwork::CostNetwork(CostNetwork &&) = default;
 CostNetwork::~CostNetwork() = default;
 
-/// Begins anew where they are of other tables, or many.
-KnownParts &CostNetwork::knownParts() const {
-  constexpr size_t mostEntries = 1 << 22;
-  if (!known || known->numGiven != tables.size() ||
-      known->numEntries > mostEntries)
-    known = std::make_unique<KnownParts>(tables);
-  return *known;
-}
-
 CostNetwork::Variable CostNetwork::addVariable(size_t numValues) {
   sizes.push_back(numValues);
   factorsOf.emplace_back();
@@ -123,29 +114,44 @@ void CostNetwork::improve(Assignment &assignment, int maxSweeps) const {
   }
 }
 
+/// The best among the values that are not given up; `allowed` may be null.
+CostNetwork::Solution
+CostNetwork::eliminate(const Assignment &incumbent, bool nearIncumbent,
+                       const std::vector<std::vector<int32_t>> *allowed,
+                       size_t maxTable) const {
+  constexpr size_t mostEntries = 1 << 22;
+  if (!known || known->numGiven != tables.size())
+    known = std::make_unique<KnownParts>(tables);
+  Solution found;
+  {
+    Elimination elimination(*known, sizes, factors, maxTable, incumbent,
+                            nearIncumbent);
+    if (allowed)
+      elimination.allowOnly(*allowed);
+    found.assignment = elimination.run();
+    found.isOptimal = elimination.isExact();
+  }
+  if (known->numEntries > mostEntries)
+    known = nullptr;
+  found.cost = cost(found.assignment);
+  return found;
+}
+
 CostNetwork::Solution
 CostNetwork::solveAmong(const Assignment &start,
                         const std::vector<std::vector<int32_t>> &allowed,
                         const Options &options) const {
-  Elimination elimination(knownParts(), sizes, factors, options.maxTable, start,
-                          /*nearIncumbent=*/false);
-  elimination.allowOnly(allowed);
-  Solution found;
-  found.assignment = elimination.run();
-  found.isOptimal = elimination.isExact();
-  found.cost = cost(found.assignment);
+  Solution found =
+      eliminate(start, /*nearIncumbent=*/false, &allowed, options.maxTable);
   Cost before = cost(start);
   return found.cost < before ? found : Solution{start, before, found.isOptimal};
 }
 
 CostNetwork::Solution CostNetwork::solve(const Assignment &start,
                                          const Options &options) const {
-  auto eliminate = [&](const Assignment &incumbent, bool nearIncumbent) {
-    Elimination elimination(knownParts(), sizes, factors, options.maxTable,
-                            incumbent, nearIncumbent);
-    Solution found;
-    found.assignment = elimination.run();
-    found.isOptimal = elimination.isExact();
+  auto search = [&](const Assignment &incumbent, bool nearIncumbent) {
+    Solution found =
+        eliminate(incumbent, nearIncumbent, nullptr, options.maxTable);
     if (!found.isOptimal)
       improve(found.assignment, options.maxSweeps);
     found.cost = cost(found.assignment);
@@ -154,12 +160,12 @@ CostNetwork::Solution CostNetwork::solve(const Assignment &start,
   Solution best;
   best.assignment = start;
   best.cost = cost(start);
-  Solution found = eliminate(start, /*nearIncumbent=*/false);
+  Solution found = search(start, /*nearIncumbent=*/false);
   best.isOptimal = found.isOptimal;
   if (found.cost < best.cost)
     best = std::move(found);
   for (int round = 0; !best.isOptimal && round < options.maxRounds; ++round) {
-    found = eliminate(best.assignment, /*nearIncumbent=*/true);
+    found = search(best.assignment, /*nearIncumbent=*/true);
     if (found.cost >= best.cost)
       break;
     best = std::move(found);

@@ -11,19 +11,17 @@
 
 using namespace weft::optimize;
 
-/// How much more one value may cost than another: what is forbidden stays so.
-static Cost addExcess(Cost excess, Cost more) {
-  return excess >= forbidden ? excess : std::min(excess + more, forbidden);
-}
-
 namespace {
+
+/// Holds the sum of any number of costs.
+__extension__ typedef __int128 CostSum;
 
 /// The costs that a factor has for each value of a variable, by what its other
 /// variables have: its columns.
 class ComparedFactor {
 public:
-  /// `inner` columns of a value lie next to each other; `sampled` is one that
-  /// matters.
+  /// `inner` columns of a value lie next to each other; `sampled` is the first
+  /// that is compared.
   ComparedFactor(const std::vector<Cost> &table, size_t size, size_t inner,
                  size_t sampled)
       : table(table.data()), inner(inner), size(size),
@@ -45,7 +43,7 @@ public:
   }
 
   /// In all columns, or anything above `enough` where that is more.
-  Cost more(size_t u, size_t v, Cost enough) const {
+  Cost more(size_t u, size_t v, CostSum enough) const {
     if (numSamples == width)
       return sampledMore(u, v);
     Cost most = -forbidden;
@@ -91,28 +89,24 @@ Elimination::Selection Elimination::undominated(Variable variable,
     }
     compared.emplace_back(tables[factor.table], size, inner, column);
   }
-  // How much more v may cost than u, or more than 0 where it is: most pairs are
-  // told apart by the samples.
-  auto excess = [&](size_t u, size_t v) {
-    constexpr Cost least = -(Cost(1) << 62);
-    Cost bound = 0;
+  // Whether v costs more than u for some columns. Most pairs are told apart by
+  // those that are sampled.
+  auto mayCostMore = [&](size_t u, size_t v) {
+    CostSum most = 0;
     for (const ComparedFactor &factor : compared)
-      bound = std::max(bound + factor.sampledMore(u, v), least);
-    Cost excess = 0;
-    for (size_t i = 0; i < compared.size() && bound <= 0; ++i) {
+      most += factor.sampledMore(u, v);
+    for (size_t i = 0; i < compared.size() && most <= 0; ++i) {
       const Cost sampled = compared[i].sampledMore(u, v);
-      const Cost more = compared[i].more(u, v, sampled - bound);
-      bound += more - sampled;
-      excess = addExcess(excess, more);
+      most += compared[i].more(u, v, sampled - most) - sampled;
     }
-    return bound > 0 ? bound : excess;
+    return most > 0;
   };
   // Whom a value is replaced by may be replaced in turn, but not by it.
   std::vector<size_t> betterThan(size);
   for (size_t u = 0; u < size; ++u) {
     betterThan[u] = u;
     for (size_t v = 0; v < size && betterThan[u] == u; ++v)
-      if (u != v && excess(u, v) <= 0 && (v < u || excess(v, u) > 0))
+      if (u != v && !mayCostMore(u, v) && (v < u || mayCostMore(v, u)))
         betterThan[u] = v;
   }
   Selection selection;

@@ -280,11 +280,11 @@ static void clampToForbidden(std::vector<Cost> &costs) {
     cost = std::min(cost, forbidden);
 }
 
-/// Adds columns of operands to sums, which are no more than forbidden; they
-/// may be some times that behind it.
+/// Adds columns of operands to sums that are at most forbidden; afterwards they
+/// are up to 16 times that.
 static void addColumns(std::vector<Cost> &sums, const Operand *begin,
                        const Operand *end, size_t valueOfLast) {
-  // What has this many terms fits.
+  // This many terms and a sum that is at most forbidden fit in 64 bits.
   constexpr size_t mostTerms = 16;
   for (const Operand *operand = begin; operand != end; ++operand) {
     const Cost *costs = operand->costs + operand->index;

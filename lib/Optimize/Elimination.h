@@ -150,8 +150,8 @@ private:
   std::set<std::pair<double, Variable>> queue;
   std::vector<double> workOf;
   std::vector<bool> isEliminated;
-  /// What variables have in common with others changed since their values were
-  /// compared last.
+  /// Whether what a variable shares with others has changed since its values
+  /// were last compared.
   std::vector<bool> mayBeDominated;
   std::vector<Step> steps;
 };

@@ -177,7 +177,7 @@ static void addCheckpoints(CLI::App &app, Arguments &arguments) {
 static void addProcesses(CLI::App &app, Arguments &arguments) {
   app.option_defaults()->group("Several processes");
   app.add_option("--rendezvous", arguments.launch.rendezvous,
-                 "Where processes of one rank each meet: tcp://HOST:PORT; "
+                 "Where processes of one GPU each meet: tcp://HOST:PORT; "
                  "default: from the environment of torchrun, mpirun or srun");
   app.add_option("--rank", arguments.launch.rank,
                  "With --rendezvous: the rank of this process")

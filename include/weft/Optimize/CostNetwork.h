@@ -57,7 +57,8 @@ private:
 
 struct KnownParts;
 
-/// Solving remembers parts: not by two threads at a time.
+/// Solving keeps what it worked out: no two threads may solve one network at a
+/// time.
 class CostNetwork {
 public:
   CostNetwork();
@@ -123,7 +124,9 @@ public:
                       const Options &options) const;
 
 private:
-  KnownParts &knownParts() const;
+  Solution eliminate(const Assignment &incumbent, bool nearIncumbent,
+                     const std::vector<std::vector<int32_t>> *allowed,
+                     size_t maxTable) const;
   Cost costOf(const Factor &factor, const Assignment &assignment) const;
   void improve(Assignment &assignment, int maxSweeps) const;
 

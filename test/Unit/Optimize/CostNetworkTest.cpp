@@ -96,25 +96,46 @@ TEST(CostNetwork, ATableOfTwoScopesIsCutForEach) {
 // A value that is worse for all but one choice of the others is in the answer
 // if that choice is, wherever it lies in the table.
 TEST(CostNetwork, AValueThatIsBestInOnePlaceIsNotGivenUp) {
-  constexpr int numOuter = 2, numInner = 40;
-  for (int place = 0; place < numOuter * numInner; ++place) {
-    const int outer = place / numInner, inner = place % numInner;
-    CostNetwork network;
-    network.addVariable(numOuter);
-    network.addVariable(2);
-    network.addVariable(numInner);
-    std::vector<Cost> costs(numOuter * 2 * numInner);
-    for (int i = 0; i < numOuter; ++i)
-      std::fill_n(costs.begin() + (2 * i + 1) * numInner, numInner, 1);
-    costs[(2 * outer) * numInner + inner] = 5;
-    network.addFactor({{0, 1, 2}, network.getTables().intern(costs)});
-    std::vector<Cost> ofOuter(numOuter, 3), ofInner(numInner, 3);
-    ofOuter[outer] = ofInner[inner] = 0;
-    network.addCosts(0, ofOuter);
-    network.addCosts(2, ofInner);
-    EXPECT_THAT(network.solve({0, 0, 0}).assignment,
-                ElementsAre(outer, 1, inner));
+  for (size_t special = 0; special < 3; ++special) {
+    std::vector<int> sizes = {2, 40};
+    sizes.insert(sizes.begin() + special, 2);
+    for (int place = 0; place < 80; ++place) {
+      Assignment best = {place / 40, place % 40};
+      best.insert(best.begin() + special, 1);
+      CostNetwork network;
+      for (size_t i = 0; i < 3; ++i) {
+        network.addVariable(sizes[i]);
+        std::vector<Cost> own(sizes[i], i == special ? 0 : 3);
+        own[best[i]] = 0;
+        network.addCosts(i, own);
+      }
+      std::vector<Cost> costs;
+      for (int i = 0; i < 2 * 2 * 40; ++i) {
+        const Assignment at = {i / sizes[2] / sizes[1], i / sizes[2] % sizes[1],
+                               i % sizes[2]};
+        Assignment withBest = at;
+        withBest[special] = 1;
+        costs.push_back(at[special] == 1 ? 1 : withBest == best ? 5 : 0);
+      }
+      network.addFactor({{0, 1, 2}, network.getTables().intern(costs)});
+      EXPECT_EQ(network.solve({0, 0, 0}).assignment, best);
+    }
   }
+}
+
+// Sums of more costs than fit in 64 bits.
+TEST(CostNetwork, ManyNeighboursMayForbidAValue) {
+  CostNetwork network;
+  const auto variable = network.addVariable(2);
+  network.addCosts(variable, {0, 7});
+  for (int i = 0; i < 80; ++i) {
+    const auto neighbour = network.addVariable(2);
+    network.addCosts(variable, neighbour,
+                     network.getTables().intern({forbidden, forbidden, 1, 0}));
+  }
+  auto solution = network.solve(Assignment(81, 0));
+  EXPECT_EQ(solution.assignment, Assignment(81, 1));
+  EXPECT_EQ(solution.cost, 7);
 }
 
 TEST(CostNetwork, CostsThatAreAddedLaterCount) {
