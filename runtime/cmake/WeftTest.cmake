@@ -6,27 +6,39 @@
 
 set(WEFT_TEST_COMPILE_OPTIONS "" CACHE STRING
     "Options for the files of tests, behind those of the build type")
+set(WEFT_RUNTIME_TEST_COMPILE_OPTIONS "" CACHE STRING
+    "More of them for the runtime's tests, which compute little themselves")
 find_package(GTest REQUIRED)
 
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/weft_test_pch.cpp.in "")
-configure_file(${CMAKE_CURRENT_BINARY_DIR}/weft_test_pch.cpp.in
-               ${CMAKE_CURRENT_BINARY_DIR}/weft_test_pch.cpp COPYONLY)
-add_library(weft_test_pch OBJECT ${CMAKE_CURRENT_BINARY_DIR}/weft_test_pch.cpp)
-target_link_libraries(weft_test_pch PRIVATE GTest::gmock)
-set_target_properties(weft_test_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
-target_precompile_headers(weft_test_pch PRIVATE
-  <gmock/gmock.h> <gtest/gtest.h>
-  <algorithm> <functional> <map> <memory> <optional> <string> <vector>)
+# weft_test_header(<name> <option>...)
+# A header for tests that are compiled with these options.
+function(weft_test_header name)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp.in "")
+  configure_file(${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp.in
+                 ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp COPYONLY)
+  add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  target_compile_options(${name} PRIVATE ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gmock)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_precompile_headers(${name} PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h>
+    <algorithm> <functional> <map> <memory> <optional> <string> <vector>)
+endfunction()
 
-# weft_test_options(<target> [<header's target>])
-# The options of a test, and the header made for weft_test_pch or for another
-# target. An executable is compiled as libraries are (-fPIC), as the header was.
-function(weft_test_options target)
-  set(header weft_test_pch)
-  if(ARGC GREATER 1)
-    set(header ${ARGV1})
-  endif()
+weft_test_header(weft_test_pch)
+weft_test_header(weft_runtime_test_pch ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
+
+# weft_test_options(<target> <header's target> <option>...)
+# The options of a test, and its header. An executable is compiled as libraries
+# are (-fPIC), as the header was.
+function(weft_test_options target header)
   target_compile_options(${target} PRIVATE -Wall -Wextra -fPIC
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${WEFT_TEST_COMPILE_OPTIONS})
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${WEFT_TEST_COMPILE_OPTIONS}
+    ${ARGN})
   target_precompile_headers(${target} REUSE_FROM ${header})
+endfunction()
+
+function(weft_runtime_test_options target)
+  weft_test_options(${target} weft_runtime_test_pch
+    ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
 endfunction()
