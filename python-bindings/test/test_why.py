@@ -18,7 +18,8 @@ import weft
 import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
-from weft.why import MOST_LINES, WIDTH, matching
+from weft.columns import WIDTH
+from weft.why import MOST_LINES, matching
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = re.compile(r"chosen by cost.*: .*\d")

@@ -125,6 +125,15 @@ for _public in (Diagnostic, CompileError, ExecutionError):
     _public.__module__ = "weft"
 
 
+def brief(error: Exception) -> str:
+    """The first thing that is wrong, in a line of a table: of the compiler's with the name of the file and the line."""
+    if not isinstance(error, CompileError) or not error.errors:
+        return str(error).partition("\n")[0]
+    first = error.errors[0]
+    place = f"{os.path.basename(first.file)}:{first.line}: " if first.line else ""
+    return place + first.message.partition("\n")[0]
+
+
 def message_of(error: Exception) -> str:
     """What a command prints of an exception: of Python's own for a file, which file and why."""
     if isinstance(error, OSError) and not isinstance(error, ExecutionError) and error.filename is not None:

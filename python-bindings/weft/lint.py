@@ -13,10 +13,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterable
 
+from .columns import wrapped
 from .compiled import Compiled
 from .errors import count, size_text
 from .records import Records, cause_reader
@@ -53,8 +53,8 @@ class Finding:
     edit: str
 
     def __str__(self) -> str:
-        lines = [*_wrapped(f"{self.entry}: {self.subject}: {self.text} [{self.rule}]", "", "    "),
-                 *_wrapped(f"edit: {self.edit}", "    ", "        ")]
+        lines = [*wrapped(f"{self.entry}: {self.subject}: {self.text} [{self.rule}]", "", "    "),
+                 *wrapped(f"edit: {self.edit}", "    ", "        ")]
         return "\n".join(lines)
 
 
@@ -179,8 +179,3 @@ def _padding(entry: EntryInfo, records: Records, most: float) -> Iterable[Findin
                           f"dimension {each.dim} of size {each.size} is padded to {each.padded_size} "
                           f"({share:.1%} of it), {size_text(each.bytes)} in all",
                           f"a size of {sizes}, which {count(each.shards, 'shard')} divide")
-
-
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(text, 80, initial_indent=first, subsequent_indent=rest, break_long_words=False,
-                         break_on_hyphens=False)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from .columns import WIDTH, wrapped
 from .compiled import Compiled
 from .errors import count, listing, size_text
 from .lockfile import EntryLock, Lock, LockError, Traffic, causes_of
@@ -22,7 +22,6 @@ from .session import Plan
 from .simulation import collective_times, simulate, time_of
 from .units import seconds_text
 
-WIDTH = 80
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,11 +204,6 @@ def _sign(before: Any, after: Any) -> str:
     return "+" if before is None else "-" if after is None else "~"
 
 
-def _wrapped(first: str, text: str, indent: str = "      ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_long_words=False,
-                         break_on_hyphens=False)
-
-
 def _argument_lines(path: str, before: str | None, after: str | None) -> list[str]:
     """``~ argument params['w'], float32[8, 4]: P() -> P('data',)``"""
     sides = [side for side in (before, after) if side is not None]
@@ -229,7 +223,7 @@ def _traffic_lines(change: TrafficChange, before: Side | None, after: Side) -> l
     number = [f"{number} x {traffic.size}" for traffic, number in
               ((change.before, change.count_before), (change.after, change.count_after)) if traffic]
     sign = _sign(change.before, change.after)
-    return [f"  {sign} {each.call}: {' -> '.join(number)}", *_wrapped("      ", cause or "no cause is known")]
+    return [f"  {sign} {each.call}: {' -> '.join(number)}", *wrapped(cause or "no cause is known", "      ")]
 
 
 def _call_lines(entry: EntryDiff, before: Side | None, after: Side) -> list[str]:
@@ -242,7 +236,7 @@ def _call_lines(entry: EntryDiff, before: Side | None, after: Side) -> list[str]
         number = " -> ".join(count(number, "call") for number in entry.calls[call]) if call in entry.calls else ""
         sides = [side for side in sides if side]
         text = ", ".join(part for part in (number, " -> ".join(dict.fromkeys(sides))) if part)
-        lines += _wrapped(f"    {call}: ", text, " " * 8) if text else []
+        lines += wrapped(text, f"    {call}: ", " " * 8) if text else []
     return lines
 
 

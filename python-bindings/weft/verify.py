@@ -12,12 +12,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .columns import wrapped
 from .dtypes import as_tensor
 from .lowered import Source
 from .names import escape
@@ -167,9 +167,7 @@ def verify_plans(plan: Plan, reference: Plan, inputs: Mapping[str, np.ndarray], 
     tensors = {escape(name): as_tensor(np.asarray(value, order="C")) for name, value in inputs.items()}
     found = _runtime.compare_values(Session(plan)._handle, Session(reference)._handle, entry, tensors)
     wrong = tuple(_wrong_value(each) for each in found.wrong)
-    lines = (textwrap.wrap(line, 80, subsequent_indent=" " * (len(line) - len(line.lstrip()) + 2),
-                           break_long_words=False, break_on_hyphens=False)
-             for line in as_python(str(found)).splitlines())
+    lines = (wrapped(line, "", " " * (len(line) - len(line.lstrip()) + 2)) for line in as_python(str(found)).splitlines())
     return Verification(found.values, found.ranks, found.largest, wrong, found.behind, (),
                         "\n".join(part for each in lines for part in each))
 

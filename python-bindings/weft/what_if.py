@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from .columns import aligned, percent
-from .diagnostics import CompileError
+from .columns import aligned, percent, wrapped
+from .diagnostics import CompileError, brief
 from .errors import listing, size_text
 from .legality import violations
 from .lowered import CompilerWarning, Lowered, Source
@@ -88,7 +88,8 @@ class WhatIf:
             rows = [[*row[:5], *row[6:]] for row in rows]
         text = aligned(rows, left=(1,))
         if self.left_out:
-            text += "left out\n" + "".join(f"  {change}: {reason}\n" for change, reason in self.left_out)
+            text += "\n".join(["left out", *(line for change, reason in self.left_out
+                                              for line in wrapped(f"{change}: {reason}", "  ", "    "))]) + "\n"
         if self.next_change:
             best = self.variants[0].predicted
             text += (f"next: {self.next_change.change}: {seconds_text(best.step)} -> "
@@ -146,7 +147,7 @@ def what_if(compiled: Compiled, *, mesh: Any = None, specs: Mapping[str, Partiti
         if isinstance(made, Variant):
             found.append(made)
         else:
-            left_out.append((listing(setting.change), str(made).partition("\n")[0]))
+            left_out.append((listing(setting.change), brief(made)))
     found.sort(key=Variant.order)
     by_change = {each.change: setting for each in found for setting in settings if listing(setting.change) == each.change}
     more = _next_change(planner, found[0], by_change.get(found[0].change, start)) if next_change else None

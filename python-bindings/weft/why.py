@@ -7,9 +7,9 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-import textwrap
 from typing import Any
 
+from .columns import wrapped
 from .compiled import Compiled
 from .errors import size_text
 from .records import Collective, Reason, Records, cause_reader
@@ -17,7 +17,6 @@ from .simulation import collective_times, simulate, time_of
 from .units import seconds_text
 from .wording import with_places
 
-WIDTH = 80
 MOST_LINES = 15
 
 _WAY = re.compile(r", through [^;]*")
@@ -46,18 +45,18 @@ class Why:
 
     def _lines(self, chain: list[str]) -> list[str]:
         each = self.collective
-        lines = _wrapped(f"{each.call}: {each.count} x {size_text(each.bytes)}, takes {seconds_text(self.seconds)} "
+        lines = wrapped(f"{each.call}: {each.count} x {size_text(each.bytes)}, takes {seconds_text(self.seconds)} "
                          f"({seconds_text(self.exposed_seconds)} exposed)", "")
         more = len(each.parts) - 1
-        lines += _wrapped(self.cause + (f"; {more} more in the same call" if more else ""), "  ")
+        lines += wrapped(self.cause + (f"; {more} more in the same call" if more else ""), "  ")
         for text in chain:
-            lines += _wrapped(text, "  - ", "    ")
+            lines += wrapped(text, "  - ", "    ")
         alternatives = self.reason.alternatives if self.reason else ()
         for number, other in enumerate(alternatives):
-            lines += _wrapped(f"{'weighed: ' if not number else ''}{other.text}: {size_text(other.bytes)}, "
+            lines += wrapped(f"{'weighed: ' if not number else ''}{other.text}: {size_text(other.bytes)}, "
                               f"{seconds_text(other.seconds)}", "  " if not number else "           ", " " * 13)
         if self.reason and self.reason.edit:
-            lines += _wrapped(f"edit: {self.reason.edit}", "  ", " " * 8)
+            lines += wrapped(f"edit: {self.reason.edit}", "  ", " " * 8)
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,11 +70,6 @@ class Why:
                              for other in reason.alternatives] if reason else [],
             "edit": reason.edit.as_dict() if reason and reason.edit else None,
         }
-
-
-def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest,
-                         break_long_words=False, break_on_hyphens=False)
 
 
 def matching(compiled: Compiled, name: str, cluster: str = "") -> list[Why]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from .columns import WIDTH
 from .errors import size_text
 from .records import Tensor
 
 if TYPE_CHECKING:
     from .compiled import Compiled
 
-WIDTH = 80
 MOST_ROWS = 12
 
 

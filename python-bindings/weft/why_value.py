@@ -7,10 +7,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .columns import wrapped
 from .edit import line_of, locations_of
 from .names import unescape
 from .wording import DIMS, as_python, read_spec
@@ -48,8 +48,7 @@ class WhyValue:
         lines += [f'  - "{axis}": {text}' for axis, text in self.axes.items() if text != self.annotation]
         if not self.axes and not self.annotation:
             lines.append("  - whole: no annotation reaches it")
-        return "\n".join(part for line in lines for part in textwrap.wrap(
-            line, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
+        return "\n".join(part for line in lines for part in wrapped(line, "", "    "))
 
     def as_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "spec": repr(self.spec)}

@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/images/fsdp-step.svg is the FSDP step of docs/Tour.md, drawn by scripts/draw-plan.py;
 docs/images/report.png a page of weft.report in a browser, decisions.png what such a page of docs/Explain.md says of
-collectives, and notebook.png what a notebook shows.
+collectives, notebook.png what a notebook shows, and terminal.png what commands print in a terminal of 80 columns.
 
 `python3 test/Docs/test_images.py --update` draws them anew.
 """
 
+import fcntl
 import html
+import os
 import pathlib
+import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 import numpy as np
 import pytest
@@ -64,9 +69,27 @@ weft.visualize(P("data", "model"), (1024, 4096), weft.Mesh((2, 4), ("data", "mod
          """weft.visualize(P("model"), (4096, 1024), weft.Mesh((2, 4), ("data", "model")))"""]
 
 
-def _model(page):
-    """The file mlp.py of a page."""
-    return re.search(r"<!-- file: mlp.py -->\n```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)[1]
+TERMINAL = ROOT / "docs" / "images" / "terminal.png"
+# The files that the commands below ask about.
+ASKED = """
+import sys
+sys.argv = ["mlp.py", 'P("model", None)', "mlp.plan"]
+import mlp
+arguments = mlp.params, mlp.array(512, 1024), mlp.array(512, 1024)
+for name, jitted in (("mlp", mlp.jitted), ("plain", mlp.weft.jit(mlp.step, donate_argnums=0))):
+    open(f"{name}.mlir", "w").write(jitted.lower(*arguments).as_text())
+for name, w2 in (("transposed", mlp.P(None, "model")), ("whole", mlp.P())):
+    specs = {"w1": mlp.specs["w1"], "w2": w2}, mlp.P("data"), mlp.P("data")
+    mlp.weft.jit(mlp.step, mesh=mlp.mesh, in_shardings=specs, donate_argnums=0).lower(*arguments).compile(None).save(f"{name}.plan")
+"""
+COMMANDS = ["why transposed.plan 'all_gather over model'", "lint whole.plan", "lock mlp.plan -o mlp.lock",
+            "check mlp.plan mlp.lock", "diff transposed.plan mlp.plan", "try mlp.mlir --mesh data=4,model=1 --mesh data=1,model=4",
+            "auto plain.mlir --devices=4", "specs mlp.plan", "verify small.mlir", "report mlp.plan -o mlp.html"]
+
+
+def _model(page, name="mlp.py"):
+    """A file of a page."""
+    return re.search(rf"<!-- file: {name} -->\n```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)[1]
 
 
 def drawn():
@@ -120,11 +143,48 @@ def of_notebook():
             return _few_colours(page.screenshot())
 
 
+def in_terminal(command, folder, environment):
+    """What it prints to one of 80 columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    process = subprocess.Popen(command, shell=True, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    printed = b""
+    try:
+        while read := os.read(ours, 1 << 16):
+            printed += read
+    except OSError:  # how Linux says that it was closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0, printed.decode()
+    return printed.decode().replace("\r\n", "\n")
+
+
+def of_terminal():
+    """Each command of `weft` with what it prints."""
+    environment = environment_of(sys.executable)
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "mlp.py").write_text(_model("Explain.md"))
+        for name, script in (("asked.py", ASKED), ("small.py", _model("Explain.md", "small.py"))):
+            pathlib.Path(folder, name).write_text(script.lstrip())
+            subprocess.run([sys.executable, name], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
+        shown = []
+        for command in COMMANDS:
+            text = in_terminal(f"{sys.executable} -m weft {command}", folder, environment)
+            assert max(map(len, text.split("\n"))) <= 80, text
+            shown.append(f"<b>$ weft {html.escape(command)}</b>\n{html.escape(text)}")
+        path = pathlib.Path(folder, "terminal.html")
+        style = "body{margin:0;background:#fff}pre{width:80ch;white-space:pre-wrap;padding:14px;margin:0;font:13px monospace}"
+        path.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style><pre>" + "\n".join(shown))
+        with Page(path, width=700) as page:
+            return _few_colours(page.screenshot("pre"))
+
+
 def _few_colours(pixels):
     return Image.fromarray(pixels).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
-PHOTOGRAPHS = {PAGE: photographed, DECISIONS: of_decisions, NOTEBOOK: of_notebook}
+PHOTOGRAPHS = {PAGE: photographed, DECISIONS: of_decisions, NOTEBOOK: of_notebook, TERMINAL: of_terminal}
 
 
 def test_the_picture_is_that_of_the_plan():

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..diagnostics import CompileError
+from ..diagnostics import CompileError, brief
 from .answer import AutoPlan
 from .search import Estimate, Search
 
@@ -63,7 +63,7 @@ class Confirmation:
         try:
             predicted, recomputed = self._search.confirm(each)
         except CompileError as error:
-            self.failed.append(str(error).partition("\n")[0])
+            self.failed.append(brief(error))
             return
         if predicted.memory > self._limit:
             self.failed.append("takes more memory than a device has")

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from ..compiled import Compiled
-from ..diagnostics import CompileError
+from ..diagnostics import CompileError, brief
 from ..errors import size_text
 from ..predicted import Predicted
 from ..simulation import simulate
@@ -271,7 +271,7 @@ class Search:
             try:
                 self._cells[choice] = self._measure(choice)
             except (CompileError, ValueError) as error:
-                self._cells[choice] = str(error).partition("\n")[0]
+                self._cells[choice] = brief(error)
         return self._cells[choice]
 
     def _measure(self, choice: Choice) -> _Cell:

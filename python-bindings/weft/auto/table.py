@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..columns import aligned, percent
+from ..columns import aligned, percent, wrapped
 from ..errors import count, size_text
 from ..units import seconds_text
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 def print_auto(found: Auto) -> str:
     """The ranked table, why others were left out, and what to write for the best."""
     text = (f"{count(len(found.plans), 'plan')} of {count(found.looked_at, 'choice')} for {count(found.devices, 'device')} of "
-            f"{found.cluster}, {size_text(found.memory_limit)} each; {count(found.compiled, 'program')} compiled\n")
+            f"{found.cluster}, {size_text(found.memory_limit)} each; {count(found.compiled, 'program')} compiled")
+    text = "\n".join(wrapped(text, "", "  ")) + "\n"
     rows = [["", "", "step time", "kernels", "exposed", "bubble", "memory", ""]]
     rows += [_row(number, each) for number, each in enumerate(found.plans, 1)]
     text += aligned(rows, left=(1,))
     if found.rejected:
-        text += "left out\n" + "".join(f"  {reason}: {count(number, 'choice')}\n" for reason, number in found.rejected)
+        text += "\n".join(["left out", *(line for reason, number in found.rejected
+                                        for line in wrapped(f"{reason}: {count(number, 'choice')}", "  ", "    "))]) + "\n"
     return text + "the first, to be pasted\n" + "".join(f"  {line}\n" for line in found.best.as_python().splitlines())
 
 

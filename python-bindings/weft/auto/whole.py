@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from ..diagnostics import CompileError
+from ..diagnostics import CompileError, brief
 from ..errors import size_text
 from ..predicted import Predicted
 from .choices import Choice, divisors
@@ -57,7 +57,7 @@ class WholeSearch:
         try:
             self._found[choice] = predicted = self.planner.predict(choice)
         except (CompileError, ValueError) as error:
-            return Estimate(choice, math.inf, math.inf, 0, str(error).partition("\n")[0])
+            return Estimate(choice, math.inf, math.inf, 0, brief(error))
         reason = "" if predicted.memory <= self._limit else f"needs {size_text(predicted.memory)} of memory"
         return Estimate(choice, predicted.step, predicted.memory, 0, reason)
 
