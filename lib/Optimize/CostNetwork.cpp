@@ -152,9 +152,10 @@ CostNetwork::Solution CostNetwork::solve(const Assignment &start,
   auto search = [&](const Assignment &incumbent, bool nearIncumbent) {
     Solution found =
         eliminate(incumbent, nearIncumbent, nullptr, options.maxTable);
-    if (!found.isOptimal)
+    if (!found.isOptimal) {
       improve(found.assignment, options.maxSweeps);
-    found.cost = cost(found.assignment);
+      found.cost = cost(found.assignment);
+    }
     return found;
   };
   Solution best;

@@ -21,11 +21,14 @@ def test_a_column_has_lines_of_its_own_where_a_row_is_too_long():
     assert lines[2].startswith("2  micro-batches, ") and lines[2].endswith("20.0 s  exceeds 79.1 GiB")
     assert all(line.startswith("     micro-batches") for line in lines[3:])
     assert "".join(lines[2:]).count("micro-batches") == 8
+    text = aligned([["", "", "time"], ["1", "params['blocks'][{0..11}]['feed_forward']['weight'] as P(None, 'model')" * 2, "1.0 s"]], left=(1,))
+    assert max(map(len, text.splitlines())) <= WIDTH and "".join(text.split()).count("feed_forward") == 2
 
 
 def test_what_is_wrong_first_in_a_line():
     found = Diagnostic("error", "axis 'data' splits two dimensions\nmore", "/home/me/model.py", 12, 3)
     warning = Diagnostic("warning", "is replicated", "/home/me/model.py", 1, 1)
-    assert brief(CompileError([warning, found, found])) == "model.py:12: axis 'data' splits two dimensions"
+    assert brief(CompileError([warning, found])) == "model.py:12: axis 'data' splits two dimensions"
+    assert brief(CompileError([found, found])) == "model.py:12: axis 'data' splits two dimensions (and 1 more)"
     assert brief(CompileError([Diagnostic("error", "no mesh")])) == "no mesh"
-    assert brief(ValueError("one\ntwo")) == "one"
+    assert brief(ValueError("\none\ntwo")) == "one" and brief(ValueError()) == "ValueError"

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lines and tables of text, for terminals of 80 columns."""
+"""Lines and tables of text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ WIDTH = 80
 
 
 def wrapped(text: str, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
-    """Lines of a text, between words; `first` begins the first one, `rest`, if it is another, the others."""
+    """Lines of at most `width` columns; `first` is put in front of the first one, `rest` of the others, or `first` of all.
+    A word that is longer has a line of its own."""
     return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=first if rest is None else rest,
                          break_long_words=False, break_on_hyphens=False)
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:
     """Columns to the right, but for the last one and those whose numbers are in `left`. The first of these has lines
-    of its own where a row would be too long.
+    of its own where a row would be longer than 80 columns.
 
     >>> print(aligned([["", "time", ""], ["1", "2.0 s", "fits"]]), end="")
         time
@@ -40,7 +41,8 @@ def _narrowed(rows: Sequence[Sequence[str]], at: int, width: int) -> tuple[list[
     """Rows with one column of less width, more of them, and what this width comes to."""
     found = []
     for row in rows:
-        for number, line in enumerate(wrapped(row[at], "", "  ", width) or [""]):
+        cut = textwrap.wrap(row[at], width, subsequent_indent="  ", break_on_hyphens=False)  # long words too
+        for number, line in enumerate(cut or [""]):
             others = row if number == 0 else [""] * len(row)
             found.append([*others[:at], line, *others[at + 1:]])
     return found, max(len(row[at]) for row in found)

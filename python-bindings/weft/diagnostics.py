@@ -127,11 +127,12 @@ for _public in (Diagnostic, CompileError, ExecutionError):
 
 def brief(error: Exception) -> str:
     """The first thing that is wrong, in a line of a table: of the compiler's with the name of the file and the line."""
-    if not isinstance(error, CompileError) or not error.errors:
-        return str(error).partition("\n")[0]
-    first = error.errors[0]
-    place = f"{os.path.basename(first.file)}:{first.line}: " if first.line else ""
-    return place + first.message.partition("\n")[0]
+    place, text = "", str(error)
+    if isinstance(error, CompileError) and error.errors:
+        first, *others = error.errors
+        place = f"{os.path.basename(first.file)}:{first.line}: " if first.line and first.file else ""
+        text = first.message.partition("\n")[0] + (f" (and {len(others)} more)" if others else "")
+    return place + (text.strip().partition("\n")[0] or type(error).__name__)
 
 
 def message_of(error: Exception) -> str:

@@ -23,7 +23,6 @@ from .simulation import collective_times, simulate, time_of
 from .units import seconds_text
 
 
-
 @dataclasses.dataclass(frozen=True)
 class TrafficChange:
     """Traffic that is there on one side only, or in another number or size."""
@@ -169,7 +168,7 @@ class Side:
 
 
 def print_diff(diff: Diff, sides: Mapping[str, tuple[Side | None, Side]]) -> str:
-    """Lines of 80 columns; `sides` are before, if that is a plan, and after, by entry."""
+    """Lines of 80 columns, where names are no longer; `sides` are before, if that is a plan, and after, by entry."""
     lines = [f"{name}: {before} -> {after}" for name, (before, after) in diff.settings.items()]
     lines += [f"entry {name} is gone" for name in diff.missing] + [f"entry {name} is new" for name in diff.added]
     for entry in diff.entries:

@@ -92,8 +92,9 @@ class WhatIf:
                                               for line in wrapped(f"{change}: {reason}", "  ", "    "))]) + "\n"
         if self.next_change:
             best = self.variants[0].predicted
-            text += (f"next: {self.next_change.change}: {seconds_text(best.step)} -> "
-                     f"{seconds_text(self.next_change.predicted.step)} ({_relative(self.next_change.predicted, best)})\n")
+            text += "\n".join(wrapped(f"next: {self.next_change.change}: {seconds_text(best.step)} -> "
+                                      f"{seconds_text(self.next_change.predicted.step)} "
+                                      f"({_relative(self.next_change.predicted, best)})", "", "  ")) + "\n"
         return text
 
     __repr__ = __str__

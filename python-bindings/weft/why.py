@@ -46,7 +46,7 @@ class Why:
     def _lines(self, chain: list[str]) -> list[str]:
         each = self.collective
         lines = wrapped(f"{each.call}: {each.count} x {size_text(each.bytes)}, takes {seconds_text(self.seconds)} "
-                         f"({seconds_text(self.exposed_seconds)} exposed)", "")
+                        f"({seconds_text(self.exposed_seconds)} exposed)", "")
         more = len(each.parts) - 1
         lines += wrapped(self.cause + (f"; {more} more in the same call" if more else ""), "  ")
         for text in chain:
@@ -54,7 +54,7 @@ class Why:
         alternatives = self.reason.alternatives if self.reason else ()
         for number, other in enumerate(alternatives):
             lines += wrapped(f"{'weighed: ' if not number else ''}{other.text}: {size_text(other.bytes)}, "
-                              f"{seconds_text(other.seconds)}", "  " if not number else "           ", " " * 13)
+                             f"{seconds_text(other.seconds)}", "  " if not number else "           ", " " * 13)
         if self.reason and self.reason.edit:
             lines += wrapped(f"edit: {self.reason.edit}", "  ", " " * 8)
         return lines

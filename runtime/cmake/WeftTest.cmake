@@ -26,7 +26,11 @@ function(weft_test_header name)
 endfunction()
 
 weft_test_header(weft_test_pch)
-weft_test_header(weft_runtime_test_pch ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
+set(weft_runtime_test_header weft_test_pch)
+if(WEFT_RUNTIME_TEST_COMPILE_OPTIONS)
+  set(weft_runtime_test_header weft_runtime_test_pch)
+  weft_test_header(weft_runtime_test_pch ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
+endif()
 
 # weft_test_options(<target> <header's target> <option>...)
 # The options of a test, and its header. An executable is compiled as libraries
@@ -39,6 +43,6 @@ function(weft_test_options target header)
 endfunction()
 
 function(weft_runtime_test_options target)
-  weft_test_options(${target} weft_runtime_test_pch
+  weft_test_options(${target} ${weft_runtime_test_header}
     ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
 endfunction()

@@ -7,21 +7,16 @@ collectives, notebook.png what a notebook shows, and terminal.png what commands 
 `python3 test/Docs/test_images.py --update` draws them anew.
 """
 
-import fcntl
 import html
-import os
 import pathlib
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, PngImagePlugin
 from test_docs import ROOT, binaries, environment_of
 
 sys.path.insert(0, str(ROOT / "python-bindings" / "test"))
@@ -143,24 +138,7 @@ def of_notebook():
             return _few_colours(page.screenshot())
 
 
-def in_terminal(command, folder, environment):
-    """What it prints to one of 80 columns."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
-    process = subprocess.Popen(command, shell=True, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its)
-    os.close(its)
-    printed = b""
-    try:
-        while read := os.read(ours, 1 << 16):
-            printed += read
-    except OSError:  # how Linux says that it was closed
-        pass
-    os.close(ours)
-    assert process.wait() == 0, printed.decode()
-    return printed.decode().replace("\r\n", "\n")
-
-
-def of_terminal():
+def printed():
     """Each command of `weft` with what it prints."""
     environment = environment_of(sys.executable)
     with tempfile.TemporaryDirectory() as folder:
@@ -168,14 +146,16 @@ def of_terminal():
         for name, script in (("asked.py", ASKED), ("small.py", _model("Explain.md", "small.py"))):
             pathlib.Path(folder, name).write_text(script.lstrip())
             subprocess.run([sys.executable, name], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
-        shown = []
-        for command in COMMANDS:
-            text = in_terminal(f"{sys.executable} -m weft {command}", folder, environment)
-            assert max(map(len, text.split("\n"))) <= 80, text
-            shown.append(f"<b>$ weft {html.escape(command)}</b>\n{html.escape(text)}")
+        return [(command, subprocess.run(f"{sys.executable} -m weft {command}", shell=True, cwd=folder, env=environment, check=True,
+                                         stdout=subprocess.PIPE, text=True).stdout) for command in COMMANDS]
+
+
+def of_terminal():
+    with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "terminal.html")
         style = "body{margin:0;background:#fff}pre{width:80ch;white-space:pre-wrap;padding:14px;margin:0;font:13px monospace}"
-        path.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style><pre>" + "\n".join(shown))
+        shown = "\n".join(f"<b>$ weft {html.escape(command)}</b>\n{html.escape(text)}" for command, text in printed())
+        path.write_text(f"<!doctype html><meta charset=utf-8><style>{style}</style><pre>{shown}")
         with Page(path, width=700) as page:
             return _few_colours(page.screenshot("pre"))
 
@@ -184,11 +164,18 @@ def _few_colours(pixels):
     return Image.fromarray(pixels).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
 
-PHOTOGRAPHS = {PAGE: photographed, DECISIONS: of_decisions, NOTEBOOK: of_notebook, TERMINAL: of_terminal}
+PHOTOGRAPHS = {PAGE: photographed, DECISIONS: of_decisions, NOTEBOOK: of_notebook}
 
 
 def test_the_picture_is_that_of_the_plan():
     assert drawn() == IMAGE.read_text(), "update it: python3 test/Docs/test_images.py --update"
+
+
+def test_the_terminal_has_what_commands_print():
+    """The picture has its text with it."""
+    found = printed()
+    assert max(len(line) for _, text in found for line in text.splitlines()) <= 80
+    assert repr(found) == Image.open(TERMINAL).text["printed"], "update it: python3 test/Docs/test_images.py --update"
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium; scripts/setup.sh installs it")
@@ -205,3 +192,6 @@ if __name__ == "__main__" and sys.argv[1:] == ["--update"]:
     IMAGE.write_text(drawn())
     for picture, photograph in PHOTOGRAPHS.items():
         photograph().save(picture, optimize=True)
+    text = PngImagePlugin.PngInfo()
+    text.add_text("printed", repr(printed()), zip=True)
+    of_terminal().save(TERMINAL, optimize=True, pnginfo=text)
