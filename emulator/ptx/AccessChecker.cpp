@@ -79,7 +79,6 @@ std::optional<AccessChecker::Report> AccessChecker::shared(uint64_t offset,
                                                            uint32_t bytes,
                                                            Access kind,
                                                            const Actor &actor) {
-  std::lock_guard lock(mutex);
   for (uint32_t byte = 0; byte < bytes;) {
     uint64_t place = offset + byte;
     uint32_t first = place % 4, count = std::min(4 - first, bytes - byte);
@@ -103,7 +102,6 @@ std::optional<AccessChecker::Report> AccessChecker::global(uint64_t address,
                                                            const Actor &actor) {
   if (!races)
     return std::nullopt;
-  std::lock_guard lock(mutex);
   if (kind == Access::Atomic)
     synchronize(address, actor);
   for (uint32_t byte = 0; byte < bytes;) {

@@ -22,7 +22,6 @@
 #include "Warp.h"
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -38,6 +37,7 @@ struct Actor {
   bool hasFence;
 };
 
+/// For blocks that run one after the other.
 class AccessChecker {
 public:
   AccessChecker(bool races, bool uninitialized)
@@ -71,7 +71,6 @@ private:
   void synchronize(uint64_t address, const Actor &actor);
 
   bool races, uninitialized;
-  std::mutex mutex;
   /// By block and address; global memory is of block ~0.
   std::map<std::pair<uint32_t, uint64_t>, Cell> cells;
   /// What each block, and each atomic, knows of the clocks of blocks.

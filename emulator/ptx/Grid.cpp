@@ -23,6 +23,7 @@ class GridRun {
 public:
   GridRun(const Launch &launch, const RunOptions &options)
       : launch(launch), options(options),
+        checks(options.findRaces || options.findUninitialized),
         checker(options.findRaces, options.findUninitialized),
         order(launch.grid.count()) {
     std::iota(order.begin(), order.end(), 0);
@@ -31,8 +32,11 @@ public:
   }
 
   uint64_t run() {
-    // A thread is worth its start for a few blocks.
-    size_t threads = std::min<size_t>(options.hostThreads, order.size() / 4);
+    // A thread is worth its start for a few blocks. What is checked runs on
+    // one: else two atomics could be recorded in one order and happen in the
+    // other.
+    size_t threads =
+        checks ? 1 : std::min<size_t>(options.hostThreads, order.size() / 4);
     std::vector<std::thread> helpers;
     for (size_t i = 1; i < threads; ++i)
       helpers.emplace_back([this] { work(); });
@@ -48,7 +52,6 @@ public:
 
 private:
   void work() {
-    bool checks = options.findRaces || options.findUninitialized;
     try {
       TrafficCounter own;
       Block block(launch, checks ? &checker : nullptr,
@@ -69,6 +72,7 @@ private:
 
   const Launch &launch;
   const RunOptions &options;
+  const bool checks;
   AccessChecker checker;
   TrafficCounter traffic;
   std::vector<uint32_t> order;

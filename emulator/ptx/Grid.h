@@ -44,7 +44,7 @@ struct Launch {
 struct RunOptions {
   /// Decides the order of blocks and warps.
   uint64_t seed = 0;
-  /// Threads of the host that blocks run on.
+  /// Threads of the host that blocks run on; one where anything is checked.
   uint32_t hostThreads = 1;
   /// Reports accesses of two threads that nothing orders.
   bool findRaces = false;

@@ -162,9 +162,13 @@ std::string lastBlock(const std::string &fence) {
     atom.global.inc.u32 %r4, [%rd1], %r3;
     setp.ne.u32 %p1, %r4, %r3;
     @%p1 ret;
-    ld.global.u32 %r5, [%rd1+8];
-    ld.global.u32 %r6, [%rd1+12];
-    add.u32 %r5, %r5, %r6;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
+  next:
+    mad.wide.u32 %rd4, %r6, 4, %rd1;
+    ld.global.u32 %r7, [%rd4+8];
+    add.u32 %r5, %r5, %r7; add.u32 %r6, %r6, 1;
+    setp.le.u32 %p1, %r6, %r3;
+    @%p1 bra next;
     st.global.u32 [%rd1+4], %r5;)";
 }
 
@@ -175,6 +179,17 @@ TEST(Checks, AtomicsWithAFenceOrderBlocks) {
         "no fault");
     EXPECT_EQ(faultOf(lastBlock(""), {{4}, {1}}, withRaces(seed)).kind,
               FaultKind::Race);
+  }
+}
+
+// With several threads of the host, a record of an atomic could be made before
+// that of another one, and the atomic behind it.
+TEST(Checks, AtomicsAreRecordedInTheOrderThatTheyHappenIn) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    RunOptions options = withRaces(seed);
+    options.hostThreads = 4;
+    EXPECT_STREQ(faultOf(lastBlock("membar.gl;"), {{32}, {1}}, options).what(),
+                 "no fault");
   }
 }
 
