@@ -112,7 +112,8 @@ def test_none_is_lost():
     assert reasons["is illegal"] == "Mesh axis sizes must be at least 1, got (0, 16)"
     text = str(found)
     assert text.startswith("1 of 7 combinations on dgx-h100, 8 devices\n") and "left out\n" in text
-    assert all(f"  how={how}: {reasons[how]}\n" in text for how in ways[1:])
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f" how={how}: {reasons[how]} " in " ".join(text.split()) + " " for how in ways[1:])
 
 
 def test_a_large_cluster_is_needed():

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from ..compiled import Compiled
-from ..diagnostics import CompileError
+from ..diagnostics import CompileError, brief
 from ..lowered import CompilerWarning, Lowered
 from ..models import TrainingStep
 from ..simulation import check_cluster, simulate
@@ -119,7 +119,7 @@ def _outcome(make: Callable, settings: dict[str, Any], cluster: str) -> Row | st
             warnings.simplefilter("ignore", CompilerWarning)  # such as of what a plan replicates
             return _predict(make, settings, cluster)
     except (CompileError, ValueError) as error:
-        return str(error).partition("\n")[0]
+        return brief(error)
     except Exception as error:  # a combination may break anything in a function of the user
         return f"{type(error).__name__}: {error}".partition("\n")[0]
 
