@@ -275,6 +275,35 @@ struct Operand {
 
 } // namespace
 
+static Operand operandOf(const CostNetwork::Factor &factor,
+                         const CostTables &tables,
+                         const std::vector<size_t> &sizes,
+                         CostNetwork::Variable variable,
+                         const std::vector<CostNetwork::Variable> &neighbours) {
+  Operand operand;
+  operand.strides.resize(neighbours.size(), 0);
+  std::vector<size_t> scopeSizes;
+  for (CostNetwork::Variable other : factor.scope)
+    scopeSizes.push_back(sizes[other]);
+  size_t position = 0, stride = sizes[variable];
+  for (size_t i = factor.scope.size(); i-- > 0;) {
+    if (factor.scope[i] == variable) {
+      position = i;
+      continue;
+    }
+    auto neighbour =
+        std::lower_bound(neighbours.begin(), neighbours.end(), factor.scope[i]);
+    operand.strides[neighbour - neighbours.begin()] = stride;
+    stride *= scopeSizes[i];
+  }
+  const std::vector<Cost> &table = tables[factor.table];
+  if (position + 1 < factor.scope.size())
+    operand.columns = withColumns(table, scopeSizes, position);
+  operand.costs =
+      operand.columns.empty() ? table.data() : operand.columns.data();
+  return operand;
+}
+
 static void clampToForbidden(std::vector<Cost> &costs) {
   for (Cost &cost : costs)
     cost = std::min(cost, forbidden);
@@ -301,31 +330,9 @@ Elimination::Eliminated Elimination::combine(Variable variable,
                                              const Bucket &bucket) {
   const size_t numNeighbours = bucket.neighbours.size();
   std::vector<Operand> operands;
-  for (int32_t number : bucket.factors) {
-    const Factor &factor = factors[number];
-    Operand &operand = operands.emplace_back();
-    operand.strides.resize(numNeighbours, 0);
-    std::vector<size_t> scopeSizes;
-    size_t position = 0, stride = sizes[variable];
-    for (Variable other : factor.scope)
-      scopeSizes.push_back(sizes[other]);
-    for (size_t i = factor.scope.size(); i-- > 0;) {
-      if (factor.scope[i] == variable) {
-        position = i;
-        continue;
-      }
-      operand
-          .strides[std::lower_bound(bucket.neighbours.begin(),
-                                    bucket.neighbours.end(), factor.scope[i]) -
-                   bucket.neighbours.begin()] = stride;
-      stride *= scopeSizes[i];
-    }
-    const std::vector<Cost> &table = tables[factor.table];
-    if (position + 1 < factor.scope.size())
-      operand.columns = withColumns(table, scopeSizes, position);
-    operand.costs =
-        operand.columns.empty() ? table.data() : operand.columns.data();
-  }
+  for (int32_t number : bucket.factors)
+    operands.push_back(
+        operandOf(factors[number], tables, sizes, variable, bucket.neighbours));
   // The last neighbour's values come one after the other; what does not depend
   // on it is added up once for all of them.
   const size_t last = numNeighbours == 0 ? 1 : sizes[bucket.neighbours.back()];
