@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 WIDTH = 80
 
@@ -15,6 +15,11 @@ def wrapped(text: str, first: str = "", rest: str | None = None, width: int = WI
     A word that is longer has a line of its own."""
     return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=first if rest is None else rest,
                          break_long_words=False, break_on_hyphens=False)
+
+
+def reasons_text(reasons: Iterable[str]) -> str:
+    """What a table leaves out, and why."""
+    return "".join(f"{line}\n" for line in ["left out", *(line for each in reasons for line in wrapped(each, "  ", "    "))])
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Sequence[int] = ()) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from .columns import aligned, percent, wrapped
+from .columns import aligned, percent, reasons_text, wrapped
 from .diagnostics import CompileError, brief
 from .errors import listing, size_text
 from .legality import violations
@@ -88,8 +88,7 @@ class WhatIf:
             rows = [[*row[:5], *row[6:]] for row in rows]
         text = aligned(rows, left=(1,))
         if self.left_out:
-            text += "\n".join(["left out", *(line for change, reason in self.left_out
-                                              for line in wrapped(f"{change}: {reason}", "  ", "    "))]) + "\n"
+            text += reasons_text(f"{change}: {reason}" for change, reason in self.left_out)
         if self.next_change:
             best = self.variants[0].predicted
             text += "\n".join(wrapped(f"next: {self.next_change.change}: {seconds_text(best.step)} -> "

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..columns import aligned, percent, wrapped
+from ..columns import aligned, percent, reasons_text, wrapped
 from ..errors import count, size_text
 from ..units import seconds_text
 
@@ -24,8 +24,7 @@ def print_auto(found: Auto) -> str:
     rows += [_row(number, each) for number, each in enumerate(found.plans, 1)]
     text += aligned(rows, left=(1,))
     if found.rejected:
-        text += "\n".join(["left out", *(line for reason, number in found.rejected
-                                        for line in wrapped(f"{reason}: {count(number, 'choice')}", "  ", "    "))]) + "\n"
+        text += reasons_text(f"{reason}: {count(number, 'choice')}" for reason, number in found.rejected)
     return text + "the first, to be pasted\n" + "".join(f"  {line}\n" for line in found.best.as_python().splitlines())
 
 

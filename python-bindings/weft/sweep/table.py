@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..columns import aligned, percent, wrapped
+from ..columns import aligned, percent, reasons_text
 from ..errors import count, size_text
 from ..units import seconds_text
 
@@ -29,8 +29,7 @@ def print_sweep(sweep: Sweep) -> str:
         text += aligned([["", *columns], *([str(number), *(show(row) for show in columns.values())]
                                             for number, row in enumerate(rows, 1))])
     if left_out:
-        text += "\n".join(["left out", *(line for each in left_out
-                                        for line in wrapped(f"{_named(each.settings, varied)}: {each.reason}", "  ", "    "))]) + "\n"
+        text += reasons_text(f"{_named(each.settings, varied)}: {each.reason}" for each in left_out)
     return text
 
 
