@@ -10,6 +10,7 @@ fails without naming a failed test, or that runs none, counts as one failure.
 """
 
 import argparse
+import ctypes.util
 import os
 import pathlib
 import shutil
@@ -64,8 +65,9 @@ def suites(sanitize, property_flags):
         return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count() + 1), "--dist", dist,
                 "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
 
-    # The package as the build made it.
-    package = {"PYTHONPATH": str(BUILD / "python")}
+    # The package as the build made it, and the allocator that the tools are linked with.
+    package = {"PYTHONPATH": str(BUILD / "python"),
+               "LD_PRELOAD": ctypes.util.find_library("mimalloc") or ""}
     yield "waits", ctest(BUILD, "waits", "-L", "waits", jobs=8), {}
     yield "unit", ctest(BUILD, "unit", "-LE", "waits"), {}
     if property_flags:
@@ -77,7 +79,7 @@ def suites(sanitize, property_flags):
     yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), package
     yield ("import", pytest(["test/Import/test_fixtures.py",
                              "test/Import/test_hlo_collectives.py",
-                             "test/Import/test_mutations.py"], "import"), {})
+                             "test/Import/test_mutations.py"], "import"), package)
     # Pages share nothing.
     yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), package
     # What wants JAX runs in its environment.
