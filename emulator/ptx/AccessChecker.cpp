@@ -34,6 +34,20 @@ bool AccessChecker::isOrdered(const Record &before, const Record &now) {
          a.warpEpoch != b.warpEpoch;
 }
 
+AccessChecker::Cell &AccessChecker::cellAt(uint32_t block, uint64_t address) {
+  const uint64_t word = address / 4, number = word / std::tuple_size_v<Page>;
+  // Addresses have 48 bits.
+  const uint64_t key = uint64_t(block + 1) << 40 | number;
+  if (key != lastKey) {
+    std::unique_ptr<Page> &page = pages[key];
+    if (!page)
+      page = std::make_unique<Page>();
+    lastKey = key;
+    lastPage = page.get();
+  }
+  return (*lastPage)[word % std::tuple_size_v<Page>];
+}
+
 std::optional<AccessChecker::Report> AccessChecker::check(Cell &cell,
                                                           const Record &now) {
   for (const Record *before : {&cell.write, &cell.read, &cell.otherRead}) {
@@ -84,7 +98,7 @@ std::optional<AccessChecker::Report> AccessChecker::shared(uint64_t offset,
     uint32_t first = place % 4, count = std::min(4 - first, bytes - byte);
     Record now{actor, kind, static_cast<uint8_t>(((1 << count) - 1) << first),
                0};
-    Cell &cell = cells[{actor.block, place / 4}];
+    Cell &cell = cellAt(actor.block, place);
     if (uninitialized && kind != Access::Write && !cell.write.bytes)
       return Report{FaultKind::Uninitialized,
                     "reads byte " + std::to_string(place) +
@@ -109,7 +123,7 @@ std::optional<AccessChecker::Report> AccessChecker::global(uint64_t address,
     uint32_t first = place % 4, count = std::min(4 - first, bytes - byte);
     Record now{actor, kind, static_cast<uint8_t>(((1 << count) - 1) << first),
                clocks[actor.block] + 1};
-    if (auto report = check(cells[{~0u, place / 4}], now))
+    if (auto report = check(cellAt(~0u, place), now))
       return report;
     byte += count;
   }

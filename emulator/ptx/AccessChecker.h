@@ -21,7 +21,8 @@
 
 #include "Warp.h"
 
-#include <map>
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -64,15 +65,20 @@ private:
   struct Cell {
     Record write, read, otherRead;
   };
+  /// Of neighbours: most accesses are near the one before.
+  using Page = std::array<Cell, 64>;
   using Clocks = std::unordered_map<uint32_t, uint32_t>;
 
+  /// Of a block and an address; global memory is of block ~0.
+  Cell &cellAt(uint32_t block, uint64_t address);
   std::optional<Report> check(Cell &cell, const Record &now);
   bool isOrdered(const Record &before, const Record &now);
   void synchronize(uint64_t address, const Actor &actor);
 
   bool races, uninitialized;
-  /// By block and address; global memory is of block ~0.
-  std::map<std::pair<uint32_t, uint64_t>, Cell> cells;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  uint64_t lastKey = ~uint64_t(0);
+  Page *lastPage = nullptr;
   /// What each block, and each atomic, knows of the clocks of blocks.
   std::unordered_map<uint32_t, Clocks> known;
   std::unordered_map<uint32_t, uint32_t> clocks;

@@ -8,6 +8,7 @@
 #include "Traffic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace weft::emulator {
@@ -18,6 +19,13 @@ std::string describe(const Traffic &traffic) {
          std::to_string(traffic.sectors) + " sectors (" +
          std::to_string(std::lround(100 * traffic.usedShare())) + " %), " +
          std::to_string(traffic.distinct) + " of them distinct";
+}
+
+uint64_t TrafficCounter::Direction::distinct() const {
+  uint64_t count = 0;
+  for (auto [place, bits] : sectors)
+    count += std::popcount(bits);
+  return count;
 }
 
 void TrafficCounter::count(Direction &direction) {
@@ -33,7 +41,7 @@ void TrafficCounter::count(Direction &direction) {
     for (sector = std::max(sector, lane.begin / sectorBytes); sector < end;
          ++sector) {
       ++traffic.sectors;
-      direction.sectors.insert(sector);
+      direction.sectors[sector / 64] |= uint64_t(1) << sector % 64;
     }
   }
 }
@@ -54,7 +62,8 @@ void TrafficCounter::addTo(TrafficCounter &all) const {
     to.traffic.accesses += from.traffic.accesses;
     to.traffic.bytes += from.traffic.bytes;
     to.traffic.sectors += from.traffic.sectors;
-    to.sectors.insert(from.sectors.begin(), from.sectors.end());
+    for (auto [place, bits] : from.sectors)
+      to.sectors[place] |= bits;
   };
   add(reads, all.reads);
   add(writes, all.writes);
@@ -62,8 +71,8 @@ void TrafficCounter::addTo(TrafficCounter &all) const {
 
 LaunchTraffic TrafficCounter::total() const {
   LaunchTraffic launch{reads.traffic, writes.traffic};
-  launch.reads.distinct = reads.sectors.size();
-  launch.writes.distinct = writes.sectors.size();
+  launch.reads.distinct = reads.distinct();
+  launch.writes.distinct = writes.distinct();
   return launch;
 }
 

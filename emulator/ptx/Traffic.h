@@ -23,7 +23,7 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::emulator {
@@ -78,7 +78,9 @@ private:
   };
   struct Direction {
     Traffic traffic;
-    std::unordered_set<uint64_t> sectors;
+    /// Bits of 64 neighbours.
+    std::unordered_map<uint64_t, uint64_t> sectors;
+    uint64_t distinct() const;
   };
   void count();
   void count(Direction &direction);
