@@ -205,21 +205,27 @@ void ReshardOptimum::slices(const Layout &layout, int64_t soFar) {
 
 /// All-gathers and all-to-alls.
 void ReshardOptimum::gathers(const Layout &layout, int64_t soFar) {
-  int64_t local = localBytes(layout);
+  const int64_t local = localBytes(layout);
   for (size_t s = 0; s < layout.dims.size(); ++s)
     for (size_t kept = 0; kept < layout.dims[s].size(); ++kept) {
+      const Digits moved(layout.dims[s].begin() + kept, layout.dims[s].end());
+      const int64_t n = product(moved);
+      const int64_t gathered = soFar + price((n - 1) * local, moved),
+                    exchanged = soFar + price((n - 1) * (local / n), moved);
+      // The cheaper of the two.
+      if (exchanged >= bound)
+        continue;
       Layout to = layout;
       to.dims[s].resize(kept);
-      Digits moved(layout.dims[s].begin() + kept, layout.dims[s].end());
-      int64_t n = product(moved);
-      reach(to, soFar + price((n - 1) * local, moved));
-      for (size_t t = 0; t < layout.dims.size(); ++t)
-        if (t != s) {
-          Layout exchanged = to;
-          Digits &dim = exchanged.dims[t];
-          dim.insert(dim.end(), moved.begin(), moved.end());
-          reach(exchanged, soFar + price((n - 1) * (local / n), moved));
-        }
+      reach(to, gathered);
+      for (size_t t = 0; t < layout.dims.size(); ++t) {
+        if (t == s)
+          continue;
+        Digits &dim = to.dims[t];
+        dim.append(moved.begin(), moved.end());
+        reach(to, exchanged);
+        dim.resize(layout.dims[t].size());
+      }
     }
 }
 
@@ -239,12 +245,15 @@ void ReshardOptimum::reductions(const Layout &layout, int64_t soFar) {
       for (int digit : chosen)
         whole.reduced |= 1u << digit;
     reach(whole, soFar + price(2 * (n - 1) * chunk, chosen));
+    const int64_t scattered = soFar + price((n - 1) * (local / n), chosen);
+    if (scattered >= bound)
+      continue;
     do {
       for (size_t d = 0; d < layout.dims.size(); ++d) {
-        Layout scattered = to;
-        Digits &dim = scattered.dims[d];
-        dim.insert(dim.end(), chosen.begin(), chosen.end());
-        reach(scattered, soFar + price((n - 1) * (local / n), chosen));
+        Digits &dim = to.dims[d];
+        dim.append(chosen.begin(), chosen.end());
+        reach(to, scattered);
+        dim.resize(layout.dims[d].size());
       }
     } while (std::next_permutation(chosen.begin(), chosen.end()));
   }
