@@ -46,6 +46,10 @@ struct GpuCode {
   std::vector<KernelGrid> grids;
 };
 
+/// Adds the dialects of what kernels become, which a pass that compiles them
+/// depends on.
+void registerGpuKernelDialects(mlir::DialectRegistry &registry);
+
 /// Compiles kernels, which must be of one context, for `options.gpu`. Problems
 /// are reported at the kernels.
 mlir::FailureOr<GpuCode>

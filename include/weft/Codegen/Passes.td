@@ -72,11 +72,6 @@ def PrintPtx : Pass<"weft-print-ptx", "::mlir::ModuleOp"> {
 
     **Example** `test/Codegen/print-ptx.mlir`.
   }];
-  let dependentDialects = [
-    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
-  ];
   let options = [
     Option<"processor", "processor", "std::string", /*default=*/"\"sm_90\"",
            "The processor, as in the target cuda:<processor>.">,

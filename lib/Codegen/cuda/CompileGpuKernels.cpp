@@ -88,16 +88,23 @@ static llvm::Error assemble(GpuCode &code, ArrayRef<KernelRequest> kernels,
   return llvm::Error::success();
 }
 
+void weft::registerGpuKernelDialects(DialectRegistry &registry) {
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
+                  vector::VectorDialect, math::MathDialect,
+                  arith::ArithDialect>();
+}
+
 FailureOr<GpuCode> weft::compileGpuKernels(ArrayRef<KernelRequest> kernels,
                                            const TargetOptions &options) {
   GpuCode code;
   if (kernels.empty())
     return code;
   func::FuncOp first = kernels.front().kernel;
-  first.getContext()
-      ->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                    vector::VectorDialect, math::MathDialect,
-                    arith::ArithDialect>();
+  DialectRegistry dialects;
+  registerGpuKernelDialects(dialects);
+  first.getContext()->appendDialectRegistry(dialects);
+  for (StringRef name : dialects.getDialectNames())
+    first.getContext()->getOrLoadDialect(name);
   OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
   bool valid = true;
   for (const KernelRequest &request : kernels) {

@@ -9,12 +9,6 @@
 #include "weft/Codegen/Passes.h"
 #include "weft/IR/WeftDialect.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft {
@@ -37,6 +31,10 @@ static void print(const KernelRequest &request, const KernelGrid &grid) {
 namespace {
 struct PrintPtx : weft::impl::PrintPtxBase<PrintPtx> {
   using PrintPtxBase::PrintPtxBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerGpuKernelDialects(registry);
+  }
 
   void runOnOperation() override {
     llvm::Expected<TargetOptions> target = parseTarget("cuda:" + processor);
