@@ -25,6 +25,7 @@ if(WEFT_PRECOMPILED_HEADER)
     <mlir/Dialect/Arith/IR/Arith.h>
     <mlir/Dialect/Func/IR/FuncOps.h>
     <mlir/Dialect/LLVMIR/LLVMDialect.h>
+    <mlir/Dialect/Linalg/IR/Linalg.h>
     <mlir/Dialect/Math/IR/Math.h>
     <mlir/Dialect/SCF/IR/SCF.h>
     <mlir/Dialect/Tensor/IR/Tensor.h>

@@ -6,8 +6,8 @@
 
 set(WEFT_TEST_COMPILE_OPTIONS "" CACHE STRING
     "Options for the files of tests, behind those of the build type")
-set(WEFT_RUNTIME_TEST_COMPILE_OPTIONS "" CACHE STRING
-    "More of them for the runtime's tests, which compute little themselves")
+set(WEFT_LIGHT_TEST_COMPILE_OPTIONS "" CACHE STRING
+    "More of them for tests that compute little themselves")
 find_package(GTest REQUIRED)
 
 # weft_test_header(<name> <option>...)
@@ -26,10 +26,8 @@ function(weft_test_header name)
 endfunction()
 
 weft_test_header(weft_test_pch)
-set(weft_runtime_test_header weft_test_pch)
-if(WEFT_RUNTIME_TEST_COMPILE_OPTIONS)
-  set(weft_runtime_test_header weft_runtime_test_pch)
-  weft_test_header(weft_runtime_test_pch ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
+if(WEFT_LIGHT_TEST_COMPILE_OPTIONS)
+  weft_test_header(weft_light_test_pch ${WEFT_LIGHT_TEST_COMPILE_OPTIONS})
 endif()
 
 # weft_test_options(<target> <header's target> <option>...)
@@ -42,7 +40,11 @@ function(weft_test_options target header)
   target_precompile_headers(${target} REUSE_FROM ${header})
 endfunction()
 
-function(weft_runtime_test_options target)
-  weft_test_options(${target} ${weft_runtime_test_header}
-    ${WEFT_RUNTIME_TEST_COMPILE_OPTIONS})
+function(weft_light_test_options target)
+  if(TARGET weft_light_test_pch)
+    weft_test_options(${target} weft_light_test_pch
+      ${WEFT_LIGHT_TEST_COMPILE_OPTIONS})
+  else()
+    weft_test_options(${target} weft_test_pch)
+  endif()
 endfunction()
