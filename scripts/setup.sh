@@ -62,8 +62,9 @@ make_environment() { # <folder> <requirements> [<name of what was installed>]
     return
   fi
   if [ -d "$1" ]; then echo "Adding to $1"; else echo "Making $1"; fi
+  # What is imported is compiled then; compiling all of it takes longer.
   python3 -m venv "$1" &&
-    "$1/bin/pip" install -q --disable-pip-version-check -r "$2" &&
+    "$1/bin/pip" install -q --disable-pip-version-check --no-compile -r "$2" &&
     cp "$2" "$stamp"
 }
 
