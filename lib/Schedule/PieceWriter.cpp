@@ -23,6 +23,58 @@
 using namespace mlir;
 using namespace weft;
 
+void weft::markPiece(Operation *op, int64_t number, int64_t pieces) {
+  op->setAttr(kPieceAttrName,
+              DenseI64ArrayAttr::get(op->getContext(), {number, pieces}));
+}
+
+/// Whether a block ends with the value.
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           (isView(user) && isReturned(user->getResult(0)));
+  });
+}
+
+/// Whether the value may have its pieces as parts of its buffer: they begin
+/// where buffers may, and it is in no place of its own, as states are, and no
+/// part itself, as slices may become.
+static bool canHaveParts(Value value, Block &block, int64_t pieces) {
+  if (byteSize(pieceOf(typeOf(value), pieces)) % arenaAlignment != 0 ||
+      isReturned(value))
+    return false;
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  Operation *op = value.getDefiningOp();
+  return op && op->getBlock() == &block && !isa<SliceOp>(op) &&
+         !op->hasTrait<OpTrait::ConstantLike>();
+}
+
+SmallVector<Value> weft::createSlices(Value value, Block &block,
+                                      int64_t pieces) {
+  RankedTensorType type = typeOf(value), piece = pieceOf(type, pieces);
+  int64_t dim = *findCutDim(type), size = piece.getDimSize(dim);
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()),
+      strides(type.getRank(), 1);
+  OriginListener listener(withoutGradient(getValueOrigin(value)));
+  OpBuilder b(block.getParentOp()->getContext(), &listener);
+  b.setInsertionPointToStart(&block);
+  if (value.getDefiningOp() && value.getParentBlock() == &block)
+    b.setInsertionPointAfterValue(value);
+  const bool hasParts = canHaveParts(value, block, pieces);
+  SmallVector<Value> slices;
+  for (int64_t number = 0; number < pieces; ++number) {
+    starts[dim] = number * size;
+    limits[dim] = starts[dim] + size;
+    auto slice =
+        SliceOp::create(b, value.getLoc(), value, starts, limits, strides);
+    if (hasParts)
+      markPart(slice);
+    slices.push_back(slice);
+  }
+  return slices;
+}
+
 namespace {
 
 class PieceWriter {
@@ -41,12 +93,9 @@ private:
   void cut(Operation *op);
   void cutSum(Operation *op);
   void mark(Operation *piece, int64_t number) const {
-    piece->setAttr(kPieceAttrName, DenseI64ArrayAttr::get(piece->getContext(),
-                                                          {number, pieces}));
+    markPiece(piece, number, pieces);
   }
   const Values &piecesOf(Value value);
-  Values createSlices(Value value) const;
-  bool canHaveParts(Value value) const;
   Values createConstants(arith::ConstantOp op, SplatElementsAttr splat) const;
   void joinPieces(Value value, Operation *before);
   void orderPieces(ArrayRef<Operation *> cutOps);
@@ -81,52 +130,6 @@ void PieceWriter::findWholes() {
   }
 }
 
-/// Whether a block ends with the value.
-static bool isReturned(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return user->hasTrait<OpTrait::IsTerminator>() ||
-           (isView(user) && isReturned(user->getResult(0)));
-  });
-}
-
-/// Whether the value may have its pieces as parts of its buffer: they begin
-/// where buffers may, and it is in no place of its own, as states are.
-bool PieceWriter::canHaveParts(Value value) const {
-  if (byteSize(pieceOf(typeOf(value), pieces)) % arenaAlignment != 0 ||
-      isReturned(value))
-    return false;
-  while (isView(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == &block &&
-         !op->hasTrait<OpTrait::ConstantLike>();
-}
-
-/// Right behind what is cut.
-PieceWriter::Values PieceWriter::createSlices(Value value) const {
-  RankedTensorType type = typeOf(value), piece = pieceOf(type, pieces);
-  int64_t dim = *findCutDim(type), size = piece.getDimSize(dim);
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()),
-      strides(type.getRank(), 1);
-  OriginListener listener(withoutGradient(getValueOrigin(value)));
-  OpBuilder b(block.getParentOp()->getContext(), &listener);
-  b.setInsertionPointToStart(&block);
-  if (value.getDefiningOp() && value.getParentBlock() == &block)
-    b.setInsertionPointAfterValue(value);
-  const bool hasParts = canHaveParts(value);
-  Values slices;
-  for (int64_t number = 0; number < pieces; ++number) {
-    starts[dim] = number * size;
-    limits[dim] = starts[dim] + size;
-    auto slice =
-        SliceOp::create(b, value.getLoc(), value, starts, limits, strides);
-    if (hasParts)
-      markPart(slice);
-    slices.push_back(slice);
-  }
-  return slices;
-}
-
 PieceWriter::Values
 PieceWriter::createConstants(arith::ConstantOp op,
                              SplatElementsAttr splat) const {
@@ -156,7 +159,7 @@ const PieceWriter::Values &PieceWriter::piecesOf(Value value) {
     cut(op);
     return cutValues[value];
   }
-  auto slices = createSlices(value);
+  auto slices = createSlices(value, block, pieces);
   return cutValues[value] = std::move(slices);
 }
 
@@ -219,7 +222,7 @@ void PieceWriter::joinPieces(Value value, Operation *before) {
   OpBuilder b(before, &listener);
   auto concat = ConcatOp::create(b, value.getLoc(), cutValues.at(value),
                                  *findCutDim(type));
-  if (canHaveParts(value))
+  if (canHaveParts(value, block, pieces))
     markPart(concat);
   value.replaceAllUsesWith(concat);
 }

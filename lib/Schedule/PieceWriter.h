@@ -24,6 +24,12 @@ namespace weft {
 /// The number of the piece that an op computes, from 0, and how many there are:
 /// no kernel has ops of two.
 inline constexpr llvm::StringLiteral kPieceAttrName = "weft.piece";
+void markPiece(mlir::Operation *op, int64_t number, int64_t pieces);
+
+/// The pieces of a value, right behind it; parts of its buffer where they can
+/// be.
+llvm::SmallVector<mlir::Value> createSlices(mlir::Value value,
+                                            mlir::Block &block, int64_t pieces);
 
 /// `ops` are of the block, and each has a rule.
 void writeInPieces(mlir::Block &block,

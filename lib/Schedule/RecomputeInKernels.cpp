@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionRewrites.h"
+#include "PiecesOfSlices.h"
 #include "RecomputationPlan.h"
 
 #include "weft/Schedule/Passes.h"
@@ -84,6 +85,7 @@ struct RecomputeInKernels
   }
 
   void lowerPeak(Block &block, const cost::CostModel &model) {
+    computePiecesOfSlices(block);
     duplicateCheapOps(block);
     double left = 0;
     for (Operation &op : block)

@@ -170,3 +170,25 @@ func.func @early_in_a_loop(%x: tensor<16xf32> {weft.name = "x"})
   %pw = weft.wait %p : !weft.pending<tensor<16xf32>>
   return %pw, %qw : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// Equal parts of a buffer, seen as tensors of other shapes, are one operand.
+func.func private @add(%x: tensor<16x16xf32>, %y: tensor<16x16x1xf32>) -> tensor<16x16xf32> attributes {weft.kernel} {
+  %z = weft.reshape %y : tensor<16x16x1xf32> -> tensor<16x16xf32>
+  %0 = arith.addf %x, %z : tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}
+// CHECK-LABEL: @equal_parts
+// CHECK: %[[A:.*]] = weft.slice
+// CHECK: %[[B:.*]] = weft.slice
+// CHECK: %[[COPY:.*]] = weft.copy %[[B]]
+// CHECK: weft.launch @add(%[[A]], %[[COPY]])
+func.func @equal_parts(%a: tensor<32x16xf32>, %w: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %x = weft.gemm %a, %w batch = 1 m = 32 n = 16 k = 16 strides = [512, 16, 1] x [256, 16, 1] -> [512, 16, 1] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+  %x0 = weft.slice %x starts = [0, 0] limits = [16, 16] strides = [1, 1] : tensor<32x16xf32> -> tensor<16x16xf32>
+  %r = weft.reshape %x : tensor<32x16xf32> -> tensor<32x16x1xf32>
+  %r0 = weft.slice %r starts = [0, 0, 0] limits = [16, 16, 1] strides = [1, 1, 1] : tensor<32x16x1xf32> -> tensor<16x16x1xf32>
+  %0 = weft.launch @add(%x0, %r0) : (tensor<16x16xf32>, tensor<16x16x1xf32>) -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}

@@ -203,7 +203,9 @@ def RecomputeInKernels : FormPass<"weft-recompute-in-kernels", "Gemms"> {
     GEMMs, attention, collectives and reductions are not recomputed. The
     cost model decides: the time that is added, less that of what is no more
     written and read, is at most 0.5 % of that of GEMMs and collectives. Then the
-    same where the peak is now, until it does not fall.
+    same where the peak is now, until it does not fall. Where a backward pass is in
+    pieces (`--weft-split-collectives`), the slices that it reads are computed from
+    slices of what is kept.
 
     **Leaves** copies of ops in front of their users, behind a `weft.barrier`.
 
