@@ -167,6 +167,62 @@ void weft::loosenBarriers(Block &body,
         findSources(barrier.getAfter(), isElementwise));
 }
 
+static bool isFull(ReduceOp op) {
+  return int64_t(op.getDims().size()) == op.getOperand().getType().getRank();
+}
+
+/// How many dimensions the rows of a reduction have, of which it reduces each
+/// or adds up all; nothing if it does neither.
+static std::optional<int64_t> findRowRank(ReduceOp op) {
+  ArrayRef<int64_t> dims = op.getDims();
+  const int64_t rank = op.getOperand().getType().getRank();
+  if (dims.empty() || dims.back() - dims.front() + 1 != int64_t(dims.size()))
+    return std::nullopt;
+  if (dims.front() == 0)
+    return int64_t(dims.size());
+  return dims.back() == rank - 1 ? std::optional(dims.front()) : std::nullopt;
+}
+
+static void splitAt(ReduceOp op, int64_t rowRank) {
+  OriginListener listener(getOrigin(op));
+  OpBuilder b(op, &listener);
+  auto rank = op.getOperand().getType().getRank();
+  Value rows = ReduceOp::create(b, op.getLoc(), op.getKind(), op.getOperand(),
+                                llvm::to_vector(llvm::seq(rowRank, rank)));
+  Value sum = ReduceOp::create(b, op.getLoc(), op.getKind(), rows,
+                               llvm::to_vector(llvm::seq<int64_t>(0, rowRank)));
+  op.getResult().replaceAllUsesWith(sum);
+  op.erase();
+}
+
+void weft::splitFullSums(Block &body,
+                         function_ref<bool(Operation *)> isElementwise) {
+  DenseMap<Value, SmallVector<ReduceOp, 2>> readers;
+  SmallVector<ReduceOp> sums;
+  for (auto op : body.getOps<ReduceOp>()) {
+    // A sum of rows would be rounded.
+    if (isNarrowFloat(op.getType().getElementType()))
+      continue;
+    if (isFull(op))
+      sums.push_back(op);
+    else
+      for (Value source : findSources(op.getOperand(), isElementwise))
+        readers[source].push_back(op);
+  }
+  auto findBeside = [&](ReduceOp sum) -> std::optional<int64_t> {
+    for (Value source : findSources(sum.getOperand(), isElementwise))
+      for (ReduceOp other : readers.lookup(source))
+        if (other.getOperand().getType().getShape() ==
+            sum.getOperand().getType().getShape())
+          if (auto rowRank = findRowRank(other))
+            return rowRank;
+    return std::nullopt;
+  };
+  for (ReduceOp sum : sums)
+    if (auto rowRank = findBeside(sum))
+      splitAt(sum, *rowRank);
+}
+
 /// The ops of the block whose results an op, or one in it, reads.
 static SmallVector<Operation *> findProducers(Operation *op) {
   llvm::SmallSetVector<Operation *, 8> producers;

@@ -53,6 +53,16 @@ void convertAfterMoves(mlir::Block &body,
 void loosenBarriers(mlir::Block &body,
                     llvm::function_ref<bool(mlir::Operation *)> isElementwise);
 
+/// Lets a sum of everything be made by the kernel that sums up rows or columns
+/// of the same: it becomes one of the sums of rows. What both read is read
+/// once, and need not stay for the second kernel.
+///
+///   %s = weft.reduce sum %d [0, 1]          %r = weft.reduce sum %d [1]
+///   %c = weft.reduce sum %d [0]       =>    %s = weft.reduce sum %r [0]
+///                                           %c = weft.reduce sum %d [0]
+void splitFullSums(mlir::Block &body,
+                   llvm::function_ref<bool(mlir::Operation *)> isElementwise);
+
 /// Moves ops that stand before one of their operands right behind the last.
 void sortBehindOperands(mlir::Block &body);
 
