@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plans that weft.auto finds for published models on numbers of H100, beside layouts as they are written.
 
-    python3 benchmarks/auto_plans.py [--models GPT-3,Llama-70B,GPT-2] [--devices 8,64,512,1024] [--confirm 3]
+    python3 benchmarks/auto_plans.py [--models GPT-3,Llama-70B,GPT-2] [--devices 8,64,512,1024] [--confirm N]
 
 Prints a table in Markdown, a row as it is found: the plan, its predicted step, the fastest of the written layouts of weft.models that fits, and the CPU
 seconds of the search. Written are Megatron-LM's (8 ranks share tensors and sequences, as few stages as fit, the optimizer
@@ -79,7 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description="Compares the plans of weft.auto with written layouts.")
     parser.add_argument("--models", default=",".join(MODELS), help="some of " + ", ".join(MODELS))
     parser.add_argument("--devices", default="8,64,512,1024", help="numbers of devices")
-    parser.add_argument("--confirm", type=int, default=3, help="plans that are compiled whole")
+    parser.add_argument("--confirm", type=int, help="plans that are compiled whole")
     args = parser.parse_args()
     warnings.simplefilter("ignore", weft.CompilerWarning)
     print("| model | devices | plan | step | written | search |\n| --- | ---: | --- | ---: | --- | ---: |")

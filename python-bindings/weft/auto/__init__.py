@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -27,12 +26,15 @@ from .confirmation import Confirmation
 from .dimensions import find_dimensions
 from .planner import Planner
 from .program import FunctionProgram, Program, Size, TextProgram, read_arguments
+from .ranking import Ranking
 from .search import Estimate, Search
 from .table import print_auto
 from .whole import WholeSearch
 
 # Plans that are listed.
 _LISTED = 10
+# Plans that are compiled whole, and of how many layers only one is.
+_CONFIRMED, _MANY_LAYERS = 3, 64
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -69,15 +71,15 @@ class Auto:
 
 
 def auto(program: Callable | Lowered, *arguments: Any, devices: int, cluster: str | os.PathLike[str] = "dgx-h100",
-         memory_limit: int | str | None = None, donate_argnums: int | Iterable[int] = (), confirm: int = 3) -> Auto:
+         memory_limit: int | str | None = None, donate_argnums: int | Iterable[int] = (), confirm: int | None = None) -> Auto:
     """Looks for the mesh, the specs of parameters, states and batch, the micro-batches, the recomputation and the
     pipeline with which a step is predicted to take the least time on so many devices of a cluster.
 
     `program` is a function of `weft.numpy` without any annotation, with the shapes of its arguments, or a lowered program,
     as of `weft.from_jax`. Arguments that results replace are donated. `memory_limit` is what a rank may take, by default what
-    the device has without its reserves. The `confirm` best plans are compiled whole and predicted by the simulator; the
-    others are estimated from programs of one and two layers. Of a lowered program each choice is compiled whole, and
-    micro-batches are those of its pipeline.
+    the device has without its reserves. The `confirm` best plans are compiled whole and predicted by the simulator: by
+    default three, and one of a program of more than 64 layers, which takes long to compile. Others are estimated from small
+    programs. Of a lowered program each choice is compiled whole, and micro-batches are those of its pipeline.
 
     Raises `ValueError` if nothing fits, with the least number of devices on which something does."""
     name = os.fspath(cluster)
@@ -91,7 +93,7 @@ def auto(program: Callable | Lowered, *arguments: Any, devices: int, cluster: st
     made = FunctionProgram(program, arguments, donate_argnums)
     planner, limit = _prepare(made, name, devices, memory_limit)
     search = Search(planner, limit, made.layers or 1)
-    return _search(search, name, devices, limit, confirm)
+    return _search(search, name, devices, limit, confirm or (_CONFIRMED if made.layers <= _MANY_LAYERS else 1))
 
 
 def auto_text(source: Source, *, devices: int, cluster: str, memory_limit: int | str | None = None) -> Auto:
@@ -140,35 +142,23 @@ def _search(search: Search | WholeSearch, cluster: str, devices: int, limit: int
     planner = search.planner
     named = checkpoint_names(_small(planner.program).text)
     search.prepare(devices, [name for name, rank in named.items() if rank > 2])
-    estimates = _estimated(search, devices)
-    possible = sorted((each for each in estimates if not each.reason), key=lambda each: each.seconds)
-    reasons = Counter(_short(each.reason) for each in estimates if each.reason)
-    if not possible:
-        raise ValueError(_nothing_fits(search, devices, limit, estimates))
-    confirmation = Confirmation(search, possible, limit)
+    ranking = Ranking(search, devices)
+    confirmation = Confirmation(search, [], limit, ranking)
     confirmation.run(confirm)
+    impossible = [*ranking.impossible, *confirmation.impossible]
+    confirmation.try_recomputing(impossible)
     if not confirmation.plans:
-        raise ValueError(_nothing_fits(search, devices, limit, estimates))
+        raise ValueError(_nothing_fits(search, devices, limit, impossible))
+    confirmation.left += ranking.estimated(_LISTED)
     plans = sorted(confirmation.plans, key=lambda each: each.step_seconds)
-    plans += [AutoPlan(planner, each, None, limit if each.dropped else None) for each in confirmation.left]
+    plans += [AutoPlan(planner, each, None, limit if each.dropped else None)
+              for each in sorted(confirmation.left, key=lambda each: each.seconds)]
+    found = {plan.choice for plan in plans}
+    reasons = Counter(_short(each.reason) for each in impossible if each.choice not in found)
     reasons.update(map(_short, confirmation.failed))
-    if len(plans) > _LISTED:
-        reasons["slower than those listed"] += len(plans) - _LISTED
-    return Auto(cluster, devices, limit, tuple(plans[:_LISTED]), tuple(reasons.most_common()), len(estimates), planner.compiled)
-
-
-def _estimated(search: Search | WholeSearch, devices: int) -> list[Estimate]:
-    """All choices; those that cannot be among the best are not looked at further."""
-    found: list[Estimate] = []
-    best: list[float] = []
-    for choice in sorted(search.choices(devices), key=search.bound):
-        bound = search.bound(choice)
-        if len(best) == _LISTED and bound > best[-1]:
-            found.append(Estimate(choice, math.inf, math.inf, 0, "computation and bubble alone take longer than those listed"))
-            continue
-        found.append(search.estimate(choice, best[-1] if len(best) == _LISTED else math.inf))
-        best = sorted([*best, found[-1].seconds])[:_LISTED]
-    return found
+    if slower := max(len(plans) - _LISTED, 0) + ranking.left:
+        reasons["slower than the best"] += slower
+    return Auto(cluster, devices, limit, tuple(plans[:_LISTED]), tuple(reasons.most_common()), ranking.looked_at, planner.compiled)
 
 
 def _short(reason: str) -> str:

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..mesh import Mesh
 from ..spec import PartitionSpec
@@ -132,6 +132,11 @@ class Structure:
         return {}
 
     @functools.cached_property
+    def _gradient_bytes(self) -> dict[Choice, float]:
+        """And of gradients."""
+        return {}
+
+    @functools.cached_property
     def _specs(self) -> dict[Choice, dict[str, PartitionSpec]]:
         """Those that were asked for already."""
         return {}
@@ -140,11 +145,21 @@ class Structure:
         """What the ranks of a stage hold of states, of all stages together."""
         plain = _plain(choice)
         if plain not in self._bytes:
-            specs, sizes = self.specs(plain), {DATA: choice.data, CONTEXT: choice.context, TENSOR: choice.tensor}
-            self._bytes[plain] = sum(
-                number * each.bytes / math.prod(sizes[axis] for entry in specs[alike(each.name)] for axis in _axes(entry))
-                for each, number in self.kinds if each.is_state)
+            self._bytes[plain] = self._bytes_of(plain, lambda each: each.is_state)
         return self._bytes[plain]
+
+    def _bytes_of(self, plain: Choice, counts: Callable[[Argument], bool]) -> float:
+        """Of the arguments that count, on a rank."""
+        specs, sizes = self.specs(plain), {DATA: plain.data, CONTEXT: plain.context, TENSOR: plain.tensor}
+        return sum(number * each.bytes / math.prod(sizes[axis] for entry in specs[alike(each.name)] for axis in _axes(entry))
+                   for each, number in self.kinds if counts(each))
+
+    def gradient_bytes(self, choice: Choice) -> float:
+        """What gradients take of all stages together, in parts where states of the optimizer are."""
+        plain = _plain(choice if choice.states == "whole" else dataclasses.replace(choice, states="all"))
+        if plain not in self._gradient_bytes:
+            self._gradient_bytes[plain] = self._bytes_of(plain, lambda each: each.is_differentiated)
+        return self._gradient_bytes[plain]
 
     def rows(self) -> int:
         """Of a batch."""
@@ -163,6 +178,12 @@ class Structure:
         if plain not in self._specs:
             self._specs[plain] = {alike(each.name): self._spec(each, plain) for each, _ in self.kinds}
         return self._specs[plain]
+
+    def shared(self, small: Choice) -> tuple:
+        """What is the same for all choices that a small program can stand for: those whose ranks can split the same."""
+        plain = dataclasses.replace(small, stands_for=0)
+        specs, usual = (tuple(self.specs(each).values()) for each in (small, plain))
+        return plain, specs if specs != usual else ()
 
     def _spec(self, argument: Argument, choice: Choice) -> PartitionSpec:
         axes: list[list[str]] = [[] for _ in argument.shape]

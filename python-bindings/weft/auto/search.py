@@ -1,11 +1,9 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The search: all choices are estimated from small programs, and the best are compiled whole and predicted.
+"""The search: choices are estimated from small programs, and the best are compiled whole and predicted.
 
-A step is `once + microbatches x each`, and both are linear in layers that are alike. So two programs, of one and two
-layers, each simulated with two and three micro-batches, say what a step of any number takes for one way to share a layer;
-what is sent along the batch's axis is priced anew for each number of ranks. A pipeline adds its bubble and keeps the activations of
-the micro-batches in flight. What is confirmed in the end is the whole program."""
+Small programs say what a layer takes without a pipeline (cells.py), and what ranks of one hold and send (staged.py). A
+pipeline adds its bubble, and waits for the longest of its stages. What is confirmed in the end is the whole program."""
 
 from __future__ import annotations
 
@@ -13,34 +11,32 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator
 
-from ..compiled import Compiled
-from ..diagnostics import CompileError, brief
+from ..diagnostics import CompileError
 from ..errors import size_text
 from ..predicted import Predicted
-from ..simulation import simulate
-from .choices import DATA, Choice, Structure, divisors
+from .cells import MANY_TURNS, Cell, Cells, filled, in_flight, seconds_of
+from .choices import Choice, Structure, divisors
 from .planner import Planner
+from .staged import Pipelines
 
-# Ranks along the batch's axis of the small programs.
+# Ranks along the batch's axis of the program of which named values are split.
 _SMALL = 2
-# Micro-batches of the small programs.
-_LEAST_TURNS = 2
-# Rows of a micro-batch of which small programs are made, beside one.
-_MORE_ROWS = 4
 # The most rows of a micro-batch on a rank.
 _MOST_ROWS = 16
 # Ranks share tensors as long as twice as many of them take less than this part of the time.
 _GAINS = 0.95
 # How much of the activations of a layer recomputation can leave out, and what it adds to a step if all is recomputed.
-_MOST_DROPPED = 0.85
+_MOST_DROPPED = 0.95
 _AGAIN = 1 / 3
+# Stages wait for the one that recomputes most, and the compiler does not know how much each has to.
+_OF_LONGEST = 3
+# The part of the activations of programs without a pipeline that pipelines keep as well, at least.
+_SURELY_KEPT = 0.9
 # A step that takes so many times as long takes no more time.
 _SAME_TIME = 1.01
 _CHUNKS = (1, 2, 3, 4)
 # Ranks share the positions of a sequence where each has at least so many.
 _LEAST_POSITIONS = 8192
-# Ranks that are so far from each other are in different nodes of most clusters.
-_NEAR = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,43 +50,10 @@ class Estimate:
     """The part of the activations that is recomputed."""
     reason: str = ""
     """Why it cannot be; empty if it can."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Line:
-    """A number that is linear in layers."""
-
-    at_none: float
-    a_layer: float
-
-    @staticmethod
-    def through(one: float, two: float) -> _Line:
-        return _Line(2 * one - two, two - one)
-
-    def at(self, layers: float) -> float:
-        return self.at_none + self.a_layer * layers
-
-
-@dataclasses.dataclass(frozen=True)
-class _Cell:
-    """What the ranks that share a layer take: seconds once a step and for each micro-batch, and bytes."""
-
-    once: _Line
-    each: _Line
-    memory: _Line
-    activations: _Line
-
-    def plus(self, less: _Cell, more: _Cell, times: float) -> _Cell:
-        """With what two others differ by."""
-        def moved(line: _Line, a: _Line, b: _Line) -> _Line:
-            return _Line(line.at_none + times * (b.at_none - a.at_none), line.a_layer + times * (b.a_layer - a.a_layer))
-
-        return _Cell(*(moved(*(getattr(cell, field.name) for cell in (self, less, more))) for field in dataclasses.fields(_Cell)))
-
-
-def _filled(choice: Choice) -> float:
-    """Micro-batches, and those for which a rank of a pipeline waits."""
-    return choice.microbatches + (choice.pipeline - 1) / choice.chunks
+    whole: tuple[float, float] = (0.0, 0.0)
+    """Seconds and bytes without recomputation."""
+    is_compiled: bool = False
+    """These are of the whole program, which does not fit without recomputation."""
 
 
 class Search:
@@ -98,10 +61,9 @@ class Search:
 
     def __init__(self, planner: Planner, memory_limit: int, layers: int):
         self.planner, self._limit, self._layers = planner, memory_limit, layers
-        self._compiled: dict[tuple[Choice, tuple, int], Compiled] = {}
-        self._cells: dict[Choice, _Cell | str] = {}
-        self._sent: dict[Choice, float] = {}
-        self._a_row: float | None = None
+        self._cells = Cells(planner)
+        self._pipelines = Pipelines(planner, self._cells)
+        self._microbatches: dict[Choice, float] = {}
 
     @property
     def structure(self) -> Structure:
@@ -149,7 +111,7 @@ class Search:
 
     def _time_of(self, tensor: int, split: int) -> float:
         """Of a micro-batch of one row."""
-        cell = self._cell(Choice(tensor=tensor, split=split))
+        cell = self._cells.alone(Choice(tensor=tensor, split=split))
         return math.inf if isinstance(cell, str) else cell.each.at(self._layers)
 
     def _with_rows(self, choice: Choice) -> Iterator[Choice]:
@@ -181,126 +143,102 @@ class Search:
     # Estimates
 
     def bound(self, choice: Choice) -> float:
-        """Seconds that no step with the choice is below: what one device computes, in equal parts, and the bubble."""
-        if self._a_row is None:
-            cells = {rows: self._cell(Choice(rows=rows)) for rows in (1, _MORE_ROWS)}
-            self._a_row = min((cell.each.at(self._layers) / rows for rows, cell in cells.items() if not isinstance(cell, str)),
-                              default=0.0)
-        return self._a_row * choice.rows * _filled(choice) / (choice.tensor * choice.context * choice.pipeline)
+        """Seconds that no step is expected to be below: what one device computes, in equal parts, and the bubble."""
+        seconds = self._microbatch(Choice(rows=choice.rows))
+        return seconds * filled(choice) / (choice.tensor * choice.context * choice.pipeline)
 
-    def estimate(self, choice: Choice, most: float = math.inf) -> Estimate:
-        """What stages send to each other is left out where a step takes more seconds than `most` without."""
-        held = self.structure.state_bytes(choice) / choice.pipeline
+    def tighter_bound(self, choice: Choice) -> float:
+        """As well, where ranks that share a layer send each other the least that they can."""
+        if choice.tensor == choice.context == 1:
+            return self.bound(choice)
+        shared = Choice(tensor=choice.tensor, split=choice.split, context=choice.context, rows=choice.rows,
+                        microbatches=MANY_TURNS)
+        sequences = (False, True) if choice.tensor > 1 and self.structure.named else (False,)
+        seconds = min(self._microbatch(dataclasses.replace(shared, sequence=sequence)) for sequence in sequences)
+        return seconds * filled(choice) / choice.pipeline
+
+    def _microbatch(self, shared: Choice) -> float:
+        """Seconds of one; 0 if that is not known."""
+        if shared not in self._microbatches:
+            cell = self._cells.of(shared)
+            self._microbatches[shared] = 0.0 if isinstance(cell, str) else cell.each.at(self._layers)
+        return self._microbatches[shared]
+
+    def least(self, choice: Choice) -> Estimate:
+        """Without what is sent along the batch's axis and by stages, and of memory only what states, gradients and activations
+        in flight take: no estimate is expected to be below. It takes no more programs than the bounds do."""
+        held = self._held(choice)
         if held > self._limit:
             return Estimate(choice, math.inf, held, 0, f"states alone take {size_text(held)} of memory")
-        cell = self._cell_of(choice)
+        cell = self._cells.of(dataclasses.replace(choice, data=1, states="whole", stands_for=0, microbatches=MANY_TURNS))
         if isinstance(cell, str):
             return Estimate(choice, math.inf, math.inf, 0, cell)
-        memory, dropped = self._memory(choice, cell)
-        if dropped > _MOST_DROPPED:
-            least = memory - (dropped - _MOST_DROPPED) * self._in_flight(choice, cell)
-            return Estimate(choice, math.inf, memory, dropped,
-                            f"needs {size_text(memory)} of memory, and at least {size_text(least)} with recomputation")
-        seconds = self._seconds(choice, cell, self._layers, dropped)
-        if choice.pipeline > 1 and seconds <= most:
-            seconds += self._sending(choice) * choice.rows * choice.chunks * _filled(choice)
-        return Estimate(choice, seconds, min(memory, self._limit), dropped)
+        of_weights, kept = (_SURELY_KEPT * each / choice.pipeline for each in self._cells.kept(choice, self._layers))
+        kept *= in_flight(choice)
+        memory = held + kept + (of_weights if choice.states != "all" or choice.pipeline > 1 else 0)
+        return self._recomputing(Estimate(choice, seconds_of(choice, cell, self._layers), memory, 0), memory, kept,
+                                 of_weights if choice.pipeline == 1 else 0)
 
-    def _seconds(self, choice: Choice, cell: _Cell, layers: int, dropped: float = 0) -> float:
-        """Without what stages send to each other. They wait for the one with the most layers; what is before and behind all
-        layers counts as some."""
-        busy = cell.each.at(layers)
-        if choice.pipeline > 1 and cell.each.a_layer > 0:
-            chunk = math.ceil(busy / cell.each.a_layer / choice.stages - 1e-6)
-            busy = choice.chunks * chunk * cell.each.a_layer
-        return max(cell.once.at(layers), 0) / choice.pipeline + busy * (1 + dropped * _AGAIN) * _filled(choice)
+    def _held(self, choice: Choice) -> float:
+        """Bytes of states, and of gradients where these are sums of several micro-batches."""
+        held = self.structure.state_bytes(choice)
+        if choice.microbatches > 1:
+            held += self.structure.gradient_bytes(choice)
+        return held / choice.pipeline
 
-    def _sending(self, choice: Choice) -> float:
-        """Seconds that a pipeline takes more for a row of a micro-batch and a boundary: of two layers in two stages, whose
-        ranks are as far from each other as those of the choice, if that is less than a node."""
-        data = min(choice.data, max(1, _NEAR // (choice.tensor * choice.context)))
-        small = Choice(pipeline=2, schedule="1f1b", data=data, context=choice.context, tensor=choice.tensor, split=choice.split,
-                       microbatches=4, sequence=choice.sequence)
-        if small not in self._sent:
-            cell = self._cell_of(small)
-            try:
-                seconds = self.planner.predict(small, 2).step - self._seconds(small, cell, 2)
-            except (CompileError, ValueError):
-                seconds = 0.0
-            self._sent[small] = max(seconds, 0) / _filled(small)
-        return self._sent[small]
+    def estimate(self, choice: Choice) -> Estimate:
+        """With all that is known of small programs."""
+        least = self.least(choice)
+        if least.reason:
+            return least
+        cell = self._cells.of(choice)
+        if isinstance(cell, str):
+            return dataclasses.replace(least, seconds=math.inf, memory=math.inf, reason=cell)
+        found = dataclasses.replace(least, seconds=seconds_of(choice, cell, self._layers), dropped=0)
+        return self._staged(found) if choice.pipeline > 1 else self._unstaged(found, cell)
 
-    def _in_flight(self, choice: Choice, cell: _Cell) -> float:
-        """Bytes of activations of layers that a rank keeps for its micro-batches."""
-        held = min(choice.microbatches, choice.pipeline)
-        if choice.chunks > 1:
-            held = min(choice.microbatches, choice.pipeline + (choice.pipeline - 1) / choice.chunks)
-        return max(cell.activations.a_layer, 0) * self._layers / choice.pipeline * held
+    def _unstaged(self, found: Estimate, cell: Cell) -> Estimate:
+        return self.with_memory(found, found.seconds, cell.memory.at(self._layers) - self._cells.fewer_bytes(found.choice))
 
-    def _memory(self, choice: Choice, cell: _Cell) -> tuple[float, float]:
-        """Bytes, and the part of the activations that is too much."""
-        small = dataclasses.replace(choice, data=min(choice.data, _SMALL), pipeline=1, stands_for=choice.data)
-        whole = dataclasses.replace(choice, pipeline=1)
-        fewer = (self.structure.state_bytes(small) - self.structure.state_bytes(whole)) / choice.pipeline
-        a_layer = cell.memory.a_layer - cell.activations.a_layer
-        rest = cell.memory.at_none + a_layer * self._layers / choice.pipeline - fewer
-        kept = self._in_flight(choice, cell)
-        over = rest + kept - self._limit
-        return rest + kept, 0.0 if over <= 0 else over / kept if kept else math.inf
+    def _staged(self, found: Estimate) -> Estimate:
+        choice, stages = found.choice, self._pipelines.of(found.choice)
+        if isinstance(stages, str):
+            return dataclasses.replace(found, seconds=math.inf, memory=math.inf, reason=stages)
+        sending = stages.sending * choice.rows * choice.chunks * filled(choice)
+        return self.with_memory(found, found.seconds + sending, self._bytes(choice)[0])
 
-    def _cell_of(self, choice: Choice) -> _Cell | str:
-        """Of how a layer is shared; a text if it cannot be. More rows and states in parts add what they add by themselves:
-        what is gathered does not depend on rows."""
-        plain = Choice(tensor=choice.tensor, split=choice.split, data=choice.data, context=choice.context)
-        shared = dataclasses.replace(plain, sequence=choice.sequence)
-        parts = [self._cell(shared)]
-        if choice.rows > 1:
-            parts.append(self._cell(dataclasses.replace(shared, rows=_MORE_ROWS)))
-        if choice.states != "whole":
-            parts += [self._cell(plain), self._cell(dataclasses.replace(plain, states=choice.states))]
-        problem = next((each for each in parts if isinstance(each, str)), None)
-        if problem:
-            return problem
-        cell = parts[0]
-        if choice.rows > 1:
-            cell = cell.plus(parts[0], parts[1], (choice.rows - 1) / (_MORE_ROWS - 1))
-        return cell.plus(*parts[-2:], 1) if choice.states != "whole" else cell
+    def _bytes(self, choice: Choice) -> tuple[float, float]:
+        """Of a pipeline: those of the rank that has the most, and those of them that are of micro-batches in flight."""
+        cell, of_a_row = self._cells.of(choice), self._cells.of(dataclasses.replace(choice, rows=1))
+        temporaries = max(cell.temporaries.at(1) - of_a_row.temporaries.at(1), 0)
+        memory, kept = self._pipelines.of(choice).bytes(choice, self._layers / choice.pipeline, temporaries)
+        return memory - self._pipelines.fewer_bytes(choice) / choice.pipeline, kept
 
-    def _cell(self, choice: Choice) -> _Cell | str:
-        if choice not in self._cells:
-            try:
-                self._cells[choice] = self._measure(choice)
-            except (CompileError, ValueError) as error:
-                self._cells[choice] = brief(error)
-        return self._cells[choice]
+    def with_memory(self, found: Estimate, seconds: float, memory: float) -> Estimate:
+        """With as much recomputation as a step takes that would take so many seconds and bytes without."""
+        choice = found.choice
+        found = dataclasses.replace(found, seconds=seconds, dropped=0)
+        if memory <= self._limit:
+            return dataclasses.replace(found, memory=memory, whole=(seconds, memory))
+        if choice.pipeline > 1:
+            return self._recomputing(found, memory, self._bytes(choice)[1], 0)
+        of_weights, kept = self._cells.kept(choice, self._layers)
+        return self._recomputing(found, memory, kept, of_weights)
 
-    def _measure(self, choice: Choice) -> _Cell:
-        small = dataclasses.replace(choice, data=min(choice.data, _SMALL), microbatches=_LEAST_TURNS, stands_for=choice.data)
-        steps = {(layers, number): self._step(small, layers, number, choice.data) for layers in (1, 2) for number in (2, 3)}
-
-        def line(of) -> _Line:
-            return _Line.through(of(1), of(2))
-
-        return _Cell(once=line(lambda k: 3 * steps[k, 2][0] - 2 * steps[k, 3][0]),
-                     each=line(lambda k: steps[k, 3][0] - steps[k, 2][0]),
-                     memory=line(lambda k: steps[k, 2][1]["arena_bytes"]),
-                     activations=line(lambda k: steps[k, 2][1]["peak_bytes"].get("activations", 0)))
-
-    def _step(self, choice: Choice, layers: int, microbatches: int, data: int) -> tuple[float, dict]:
-        """Predicted seconds with so many micro-batches, and ranks along the batch's axis, and memory."""
-        scaled = (DATA, [data]) if choice.data != data else ("", [])
-        step = simulate(self._small(choice, layers), self.planner.cluster, scale=scaled, turns=(_LEAST_TURNS, microbatches))
-        seconds = step["scale"][0]["step_seconds"] if scaled[0] else step["step_seconds"]
-        return seconds, step["memory"]
-
-    def _small(self, choice: Choice, layers: int) -> Compiled:
-        """Of few layers; one for all numbers of ranks that can split the same."""
-        plain = dataclasses.replace(choice, stands_for=0)
-        specs, usual = (tuple(self.structure.specs(each).values()) for each in (choice, plain))
-        key = plain, specs if specs != usual else (), layers
-        if key not in self._compiled:
-            self._compiled[key] = self.planner.compile(choice, layers)
-        return self._compiled[key]
+    def _recomputing(self, found: Estimate, memory: float, kept: float, of_weights: float) -> Estimate:
+        """As much of the bytes that are kept of activations as is too much, and if that is not enough of what is made of
+        weights, which pipelines make once for all micro-batches."""
+        found = dataclasses.replace(found, memory=memory, whole=(found.seconds, memory))
+        over = memory - self._limit
+        if over <= 0:
+            return found
+        if over > _MOST_DROPPED * (kept + of_weights):
+            least = memory - _MOST_DROPPED * (kept + of_weights)
+            return dataclasses.replace(found, seconds=math.inf, reason=(
+                f"needs {size_text(memory)} of memory, and at least {size_text(least)} with recomputation"))
+        dropped = min(over / kept, 1) if kept else 1
+        more = min(dropped * _OF_LONGEST, 1) if found.choice.pipeline > 1 else dropped
+        return dataclasses.replace(found, seconds=found.seconds * (1 + more * _AGAIN), memory=self._limit, dropped=dropped)
 
     # The whole program
 
@@ -311,12 +249,11 @@ class Search:
             self.find_named(names, powers[-1], self._best_split(powers[-1]))
 
     def confirm(self, found: Estimate) -> tuple[Predicted, int]:
-        """Of the whole program, and the limit under which it is recomputed; 0 if it is not. Raises `CompileError`."""
-        if not found.dropped:
-            predicted = self.planner.predict(found.choice)
-            if predicted.memory <= self._limit:
-                return predicted, 0
-        return self.planner.predict(found.choice, memory_limit=self._limit), self._limit
+        """Of the whole program, and the limit under which it is recomputed if it is known not to fit otherwise; else 0. Raises
+        `CompileError`."""
+        if found.is_compiled:
+            return self.planner.predict(found.choice, memory_limit=self._limit), self._limit
+        return self.planner.predict(found.choice), 0
 
     def find_named(self, names: Iterable[str], tensor: int, split: int) -> tuple[str, ...]:
         """Of what the program names, that which is worth being split along its second dimension where tensors are

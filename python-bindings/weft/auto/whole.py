@@ -49,7 +49,17 @@ class WholeSearch:
         """Nothing is known before a choice is compiled."""
         return 0.0
 
-    def estimate(self, choice: Choice, most: float = math.inf) -> Estimate:
+    tighter_bound = bound
+
+    def least(self, choice: Choice) -> Estimate:
+        """Nothing is known before a choice is compiled."""
+        return Estimate(choice, 0.0, 0, 0)
+
+    def with_memory(self, found: Estimate, seconds: float, memory: float) -> Estimate:
+        """Nothing is recomputed."""
+        return found
+
+    def estimate(self, choice: Choice) -> Estimate:
         """What it is predicted to take, whatever that is."""
         held = self.planner.structure.state_bytes(choice) / choice.pipeline
         if held > self._limit:
