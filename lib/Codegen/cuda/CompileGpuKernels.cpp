@@ -89,9 +89,9 @@ static llvm::Error assemble(GpuCode &code, ArrayRef<KernelRequest> kernels,
 }
 
 void weft::registerGpuKernelDialects(DialectRegistry &registry) {
-  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                  vector::VectorDialect, math::MathDialect,
-                  arith::ArithDialect>();
+  registry
+      .insert<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect,
+              vector::VectorDialect, math::MathDialect, arith::ArithDialect>();
 }
 
 FailureOr<GpuCode> weft::compileGpuKernels(ArrayRef<KernelRequest> kernels,
