@@ -66,8 +66,9 @@ def suites(sanitize, property_flags):
                 "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
 
     # The package as the build made it, and the allocator that the tools are linked with.
-    package = {"PYTHONPATH": str(BUILD / "python"),
-               "LD_PRELOAD": ctypes.util.find_library("mimalloc") or ""}
+    package = {"PYTHONPATH": str(BUILD / "python")}
+    if allocator := ctypes.util.find_library("mimalloc"):
+        package["LD_PRELOAD"] = " ".join([allocator, *os.environ.get("LD_PRELOAD", "").split()])
     yield "waits", ctest(BUILD, "waits", "-L", "waits", jobs=8), {}
     yield "unit", ctest(BUILD, "unit", "-LE", "waits"), {}
     if property_flags:

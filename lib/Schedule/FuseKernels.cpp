@@ -71,7 +71,7 @@ struct FuseKernels : weft::impl::FuseKernelsBase<FuseKernels> {
     duplicateCheapOps(body);
     convertAfterMoves(body, isMove);
     loosenBarriers(body, isElementwise);
-    splitFullSums(body, isElementwise);
+    splitFullReductions(body, isElementwise);
     BlockGraph graph(body);
     std::vector<int> group = groupIntoKernels(graph.nodes);
     int count = group.empty() ? 0 : *llvm::max_element(group) + 1;

@@ -191,36 +191,51 @@ static void splitAt(ReduceOp op, int64_t rowRank) {
                                 llvm::to_vector(llvm::seq(rowRank, rank)));
   Value sum = ReduceOp::create(b, op.getLoc(), op.getKind(), rows,
                                llvm::to_vector(llvm::seq<int64_t>(0, rowRank)));
+  // Such as the piece that they are of.
+  for (NamedAttribute attr : op->getDiscardableAttrs())
+    for (Value value : {rows, sum})
+      value.getDefiningOp()->setDiscardableAttr(attr.getName(),
+                                                attr.getValue());
   op.getResult().replaceAllUsesWith(sum);
   op.erase();
 }
 
-void weft::splitFullSums(Block &body,
-                         function_ref<bool(Operation *)> isElementwise) {
+void weft::splitFullReductions(Block &body,
+                               function_ref<bool(Operation *)> isElementwise) {
   DenseMap<Value, SmallVector<ReduceOp, 2>> readers;
-  SmallVector<ReduceOp> sums;
+  SmallVector<ReduceOp> full;
+  auto sourcesOf = [&](ReduceOp op) {
+    SmallVector<Value> sources = findSources(op.getOperand(), isElementwise);
+    // What is repeated may be of much that has nothing else in common.
+    llvm::erase_if(sources, [](Value source) {
+      return bool(source.getDefiningOp<BroadcastOp>());
+    });
+    return sources;
+  };
   for (auto op : body.getOps<ReduceOp>()) {
     // A sum of rows would be rounded.
     if (isNarrowFloat(op.getType().getElementType()))
       continue;
     if (isFull(op))
-      sums.push_back(op);
+      full.push_back(op);
     else
-      for (Value source : findSources(op.getOperand(), isElementwise))
+      for (Value source : sourcesOf(op))
         readers[source].push_back(op);
   }
-  auto findBeside = [&](ReduceOp sum) -> std::optional<int64_t> {
-    for (Value source : findSources(sum.getOperand(), isElementwise))
+  auto findBeside = [&](ReduceOp op) -> std::optional<int64_t> {
+    for (Value source : sourcesOf(op))
       for (ReduceOp other : readers.lookup(source))
         if (other.getOperand().getType().getShape() ==
-            sum.getOperand().getType().getShape())
+            op.getOperand().getType().getShape())
           if (auto rowRank = findRowRank(other))
             return rowRank;
     return std::nullopt;
   };
-  for (ReduceOp sum : sums)
-    if (auto rowRank = findBeside(sum))
-      splitAt(sum, *rowRank);
+  SmallVector<std::optional<int64_t>> rowRanks(
+      llvm::map_range(full, findBeside));
+  for (auto [op, rowRank] : llvm::zip_equal(full, rowRanks))
+    if (rowRank)
+      splitAt(op, *rowRank);
 }
 
 /// The ops of the block whose results an op, or one in it, reads.

@@ -60,8 +60,9 @@ void loosenBarriers(mlir::Block &body,
 ///   %s = weft.reduce sum %d [0, 1]          %r = weft.reduce sum %d [1]
 ///   %c = weft.reduce sum %d [0]       =>    %s = weft.reduce sum %r [0]
 ///                                           %c = weft.reduce sum %d [0]
-void splitFullSums(mlir::Block &body,
-                   llvm::function_ref<bool(mlir::Operation *)> isElementwise);
+void splitFullReductions(
+    mlir::Block &body,
+    llvm::function_ref<bool(mlir::Operation *)> isElementwise);
 
 /// Moves ops that stand before one of their operands right behind the last.
 void sortBehindOperands(mlir::Block &body);

@@ -10,8 +10,10 @@
 #include "BlockGraph.h"
 #include "CollectiveParts.h"
 #include "CutRules.h"
+#include "FusionRewrites.h"
 #include "PieceWriter.h"
 
+#include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/SourceLocation.h"
 #include "weft/IR/TensorTypes.h"
@@ -37,13 +39,15 @@ class PiecesOfSlices {
 public:
   explicit PiecesOfSlices(Block &block) : block(block) {}
 
-  void run();
+  /// How many ops were made.
+  int64_t run();
 
 private:
   /// By value and number of pieces. Some may be missing.
   using Pieces = std::map<std::pair<const void *, int64_t>, SmallVector<Value>>;
 
   void findSlices();
+  bool isNeededWhole(Value value) const;
   bool isComputed(Value value, int64_t pieces) const;
   Value &pieceIn(Pieces &all, Value value, Piece piece);
   Value slice(Value value, Piece piece);
@@ -92,6 +96,19 @@ static bool isComputedByReaders(Operation *op) {
   }
 }
 
+/// Whether a GEMM, a collective or what follows the block reads all of a value,
+/// or a view of all of it.
+bool PiecesOfSlices::isNeededWhole(Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    user = block.findAncestorOpInBlock(*user);
+    if (!user || kindOf(user) == FusionKind::Barrier ||
+        kindOf(user) == FusionKind::End)
+      return true;
+    return isView(user) && !isa<SliceOp>(user) &&
+           isNeededWhole(user->getResult(0));
+  });
+}
+
 /// Whether to compute the pieces of a value. Sums and statistics of rows are
 /// small, and computed in pieces they split kernels of norms.
 bool PiecesOfSlices::isComputed(Value value, int64_t pieces) const {
@@ -99,10 +116,7 @@ bool PiecesOfSlices::isComputed(Value value, int64_t pieces) const {
   Operation *op = value.getDefiningOp();
   return op && op->getBlock() == &block && isComputedByReaders(op) &&
          bytesOf(value) >= largest / fractionThatCounts && canCut(op, pieces) &&
-         llvm::none_of(op->getUsers(), [](Operation *user) {
-           return kindOf(user) == FusionKind::Barrier ||
-                  kindOf(user) == FusionKind::End;
-         });
+         !isNeededWhole(value);
 }
 
 Value &PiecesOfSlices::pieceIn(Pieces &all, Value value, Piece piece) {
@@ -126,8 +140,13 @@ Value PiecesOfSlices::slice(Value value, Piece piece) {
   if (ValueRange joined = findJoined(value, piece.pieces); !joined.empty())
     return joined[piece.number];
   if (!pieceIn(slices, value, piece))
-    slices[{value.getAsOpaquePointer(), piece.pieces}] =
-        createSlices(value, block, piece.pieces);
+    // Those that there are stay, and their twins are dead.
+    for (auto [number, made] :
+         llvm::enumerate(createSlices(value, block, piece.pieces)))
+      if (Value &known =
+              pieceIn(slices, value, {int64_t(number), piece.pieces});
+          !known)
+        known = made;
   return pieceIn(slices, value, piece);
 }
 
@@ -169,8 +188,8 @@ void PiecesOfSlices::findSlices() {
     }
 }
 
-/// Erases what nothing needs whole any more. What something does is computed
-/// twice.
+/// Erases what nothing needs whole any more. The pieces of what stays are
+/// recomputed.
 void PiecesOfSlices::finish() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     auto pieces = copies.find(&op);
@@ -186,12 +205,22 @@ void PiecesOfSlices::finish() {
   }
 }
 
-void PiecesOfSlices::run() {
+int64_t PiecesOfSlices::run() {
   findSlices();
   for (auto [slice, piece] : found)
     if (isComputed(slice.getOperand(), piece.pieces))
       slice.getResult().replaceAllUsesWith(compute(slice.getOperand(), piece));
+  if (copies.empty())
+    return 0;
+  // A piece stands in front of the whole, its slices may stand behind it.
+  sortBehindOperands(block);
+  int64_t made = 0;
+  for (const auto &[op, pieces] : copies)
+    made += int64_t(pieces.size());
   finish();
+  return made;
 }
 
-void weft::computePiecesOfSlices(Block &block) { PiecesOfSlices(block).run(); }
+int64_t weft::computePiecesOfSlices(Block &block) {
+  return PiecesOfSlices(block).run();
+}

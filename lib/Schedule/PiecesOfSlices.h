@@ -23,8 +23,8 @@
 namespace weft {
 
 /// Computes what is sliced by element-wise ops and broadcasts, piece by piece,
-/// unless a GEMM or a collective needs it whole.
-void computePiecesOfSlices(mlir::Block &block);
+/// unless a GEMM or a collective needs it whole. Returns how many ops it made.
+int64_t computePiecesOfSlices(mlir::Block &block);
 
 } // namespace weft
 

@@ -46,10 +46,14 @@ std::string weft::printRecomputationReports(ModuleOp module) {
       all.ops += own.ops;
       all.sparedBytes = std::max(all.sparedBytes, own.sparedBytes);
     });
-    if (all.ops)
-      text += "recomputed in kernels of " + function.getSymName().str() + ": " +
-              std::to_string(all.ops) + (all.ops == 1 ? " op" : " ops") +
-              ", some " + printBytes(all.sparedBytes) + " less at the peak\n";
+    if (!all.ops)
+      continue;
+    text += "recomputed in kernels of " + function.getSymName().str() + ": " +
+            std::to_string(all.ops) + (all.ops == 1 ? " op" : " ops");
+    // Of pieces alone nothing is estimated.
+    if (all.sparedBytes)
+      text += ", some " + printBytes(all.sparedBytes) + " less at the peak";
+    text += "\n";
   }
   return text;
 }

@@ -85,7 +85,8 @@ struct RecomputeInKernels
   }
 
   void lowerPeak(Block &block, const cost::CostModel &model) {
-    computePiecesOfSlices(block);
+    RecomputationReport report;
+    report.ops = computePiecesOfSlices(block);
     duplicateCheapOps(block);
     double left = 0;
     for (Operation &op : block)
@@ -93,7 +94,6 @@ struct RecomputeInKernels
         left += estimateSeconds(&op, model);
     left *= block.getOperations().size() > mostOpsOfCuts ? mostGrowthOfLarge
                                                          : mostGrowth;
-    RecomputationReport report;
     size_t seen = 0;
     for (size_t cut = 0; cut < mostCuts; ++cut) {
       BlockGraph graph(block);

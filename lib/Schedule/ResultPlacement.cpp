@@ -132,15 +132,16 @@ static void separateOperands(func::FuncOp entry, const ProgramStates &states) {
   SmallVector<LaunchOp> launches;
   entry.walk([&](LaunchOp launch) { launches.push_back(launch); });
   for (LaunchOp launch : launches) {
-    std::set<std::tuple<int64_t, int32_t, int64_t>> seen;
+    std::set<std::tuple<int64_t, int32_t, int64_t, int64_t>> seen;
     size_t setSize = launch.getSetOperands(0).size();
     for (OpOperand &operand : launch->getOpOperands()) {
       int64_t set = operand.getOperandNumber() / setSize;
       // Equal parts of a buffer are one.
       const EntryBuffer &buffer = buffers.bufferFor(operand.get());
       Value in = buffer.whole ? buffer.whole : operand.get();
-      const int64_t offset = buffer.whole ? buffer.offsetInWhole : -1;
-      if (seen.insert({set, buffers.bufferOf(in), offset}).second)
+      const int64_t offset = buffer.whole ? buffer.offsetInWhole : -1,
+                    bytes = buffer.whole ? buffer.bytes : 0;
+      if (seen.insert({set, buffers.bufferOf(in), offset, bytes}).second)
         continue;
       OriginListener listener(getOrigin(launch));
       OpBuilder builder(launch, &listener);

@@ -6,6 +6,7 @@ and what is said of them is what the compiler and the simulator say."""
 import dataclasses
 import functools
 import json
+import math
 import sys
 
 import numpy as np
@@ -217,6 +218,33 @@ def test_what_does_not_fit_is_recomputed_only_if_it_is_the_best():
     assert confirmation.plans[0].memory_limit == 2
 
 
+class Tight(Listed):
+    """Plans take twice as much memory as estimated."""
+
+    planner = None
+
+    def least(self, choice):
+        return Estimate(choice, float(choice.data), 0, 0)
+
+    def estimate(self, choice):
+        return Estimate(choice, choice.data + 0.5, {1: 1.5, 2: 1.4, 3: 0.5}[choice.data], 0)
+
+    def confirm(self, found):
+        return Predicted(step=found.seconds, kernels=found.seconds, exposed=0.0, bubble=0.0, memory=2 * found.memory, usable=2,
+                         sent=0), 0
+
+    def with_memory(self, found, seconds, memory):
+        return dataclasses.replace(found, seconds=math.inf, memory=memory, reason="needs more", whole=(seconds, memory))
+
+
+def test_what_is_estimated_too_small_does_not_end_the_search():
+    """The first does not fit, nor will the second by what is known then; the third does."""
+    confirmation = Confirmation(Tight(), [], 2, Ranking(Tight(), 3))
+    confirmation.run(1)
+    assert [plan.choice.data for plan in confirmation.plans] == [3]
+    assert [each.choice.data for each in confirmation.impossible] == [1]
+
+
 @functools.cache
 def found(**options):
     function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
@@ -257,7 +285,7 @@ def test_a_memory_limit_is_kept():
 def test_what_fits_nowhere_says_how_many_devices_do():
     function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
     with pytest.raises(ValueError, match=r"auto: no plan for 1 device fits into 150 MiB a device; the smallest, .*, (needs|states "
-                                         r"alone take) .*; the least number that does, of 1 times powers of two, is \d+"):
+                                         r"and gradients alone take) .*; the least number that does, of 1 times powers of two, is \d+"):
         weft.auto(function, *arguments, devices=1, donate_argnums=0, memory_limit="150 MiB")
 
 
@@ -348,6 +376,8 @@ def test_a_text_becomes_an_annotated_text(program, tmp_path, capsys):
     (["PROGRAM", "--devices=100000"], "auto: the cluster DGX H100 has 16384 devices, not 100000"),
     (["PROGRAM", "layers=2", "--devices=2"], "a program in text has no settings: layers=2"),
     (["model.txt", "--devices=2"], "PROGRAM is one of gpt, llama or a file that ends in .mlir, got 'model.txt'"),
+    (["gpt", "layers=2", "hidden=64", "heads=4", "vocabulary=64", "sequence=32", "--devices=2", "--confirm=0"],
+     "auto: confirm must be a number of at least 1, got 0"),
     (["gpt", "layers", "--devices=2"], "a setting is NAME=VALUE, got 'layers'"),
     (["gpt", "layer=2", "--devices=2"], "unknown setting layer"),
 ])

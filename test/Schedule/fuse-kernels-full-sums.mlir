@@ -50,3 +50,37 @@ func.func @whole(%d: tensor<8x16xbf16>, %e: tensor<8x16xf32>) -> (tensor<bf16>, 
   %other = weft.reduce sum %e dims = [0, 1] : tensor<8x16xf32> -> tensor<f32>
   return %all, %columns, %other : tensor<bf16>, tensor<16xbf16>, tensor<f32>
 }
+
+// -----
+
+// What is only repeated alike is read by kernels of its own.
+// CHECK-LABEL: func.func @repeated
+// CHECK:         weft.reduce sum %{{.*}} dims = [0, 1] : tensor<8x16xf32> -> tensor<f32>
+func.func @repeated(%a: tensor<8x16xf32>, %b: tensor<8x16xf32>, %scale: tensor<f32>)
+    -> (tensor<f32>, tensor<16xf32>) {
+  %c = weft.broadcast %scale dims = [] : tensor<f32> -> tensor<8x16xf32>
+  %x = arith.mulf %a, %c : tensor<8x16xf32>
+  %y = arith.mulf %b, %c : tensor<8x16xf32>
+  %all = weft.reduce sum %x dims = [0, 1] : tensor<8x16xf32> -> tensor<f32>
+  %columns = weft.reduce sum %y dims = [0] : tensor<8x16xf32> -> tensor<16xf32>
+  return %all, %columns : tensor<f32>, tensor<16xf32>
+}
+
+// -----
+
+// A sum of a piece stays one: no kernel has ops of two pieces.
+// CHECK-LABEL: func.func @pieces
+// CHECK-COUNT-2: weft.launch @
+// CHECK-LABEL: func.func private @
+// CHECK:         weft.reduce sum %{{.*}} dims = [1] : tensor<8x16xf32> -> tensor<8xf32>
+// CHECK:         weft.reduce sum %{{.*}} dims = [0] : tensor<8xf32> -> tensor<f32>
+func.func @pieces(%a: tensor<8x16xf32>, %b: tensor<8x16xf32>)
+    -> (tensor<f32>, tensor<16xf32>, tensor<f32>, tensor<16xf32>) {
+  %x = arith.mulf %a, %a {weft.piece = array<i64: 0, 2>} : tensor<8x16xf32>
+  %all0 = weft.reduce sum %x dims = [0, 1] {weft.piece = array<i64: 0, 2>} : tensor<8x16xf32> -> tensor<f32>
+  %columns0 = weft.reduce sum %x dims = [0] {weft.piece = array<i64: 0, 2>} : tensor<8x16xf32> -> tensor<16xf32>
+  %y = arith.mulf %b, %b {weft.piece = array<i64: 1, 2>} : tensor<8x16xf32>
+  %all1 = weft.reduce sum %y dims = [0, 1] {weft.piece = array<i64: 1, 2>} : tensor<8x16xf32> -> tensor<f32>
+  %columns1 = weft.reduce sum %y dims = [0] {weft.piece = array<i64: 1, 2>} : tensor<8x16xf32> -> tensor<16xf32>
+  return %all0, %columns0, %all1, %columns1 : tensor<f32>, tensor<16xf32>, tensor<f32>, tensor<16xf32>
+}

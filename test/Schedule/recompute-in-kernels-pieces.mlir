@@ -99,3 +99,31 @@ func.func @joined(%p0: tensor<512x512xf32>, %p1: tensor<512x512xf32>) -> (tensor
   %d1 = arith.negf %t1 {weft.piece = array<i64: 1, 2>} : tensor<512x512xf32>
   return %h, %d1 : tensor<1024x512xf32>, tensor<512x512xf32>
 }
+
+// -----
+
+// A piece stands behind its slices, wherever these were, and a view that a GEMM
+// reads needs all of a value.
+// CHECK-LABEL: func @order
+// CHECK:         %[[X:.*]] = weft.gemm %arg0, %arg1
+// CHECK:         %[[H:.*]] = arith.mulf %[[X]], %[[X]] : tensor<1024x512xf32>
+// CHECK:         %[[X0:.*]] = weft.slice %[[X]] starts = [0, 0]
+// CHECK:         %[[T0:.*]] = math.tanh %[[X0]]
+// CHECK:         %[[H0:.*]] = weft.slice %[[H]] starts = [0, 0]
+// CHECK:         arith.mulf %[[T0]], %[[H0]]
+func.func @order(%a: tensor<1024x512xf32>, %w: tensor<512x512xf32>)
+    -> (tensor<512x512xf32>, tensor<1024x512xf32>) {
+  %x = weft.gemm %a, %w batch = 1 m = 1024 n = 512 k = 512 strides = [524288, 512, 1] x [262144, 512, 1] -> [524288, 512, 1] : (tensor<1024x512xf32>, tensor<512x512xf32>) -> tensor<1024x512xf32>
+  %t = math.tanh %x : tensor<1024x512xf32>
+  %h = arith.mulf %x, %x : tensor<1024x512xf32>
+  %flat = weft.reshape %h : tensor<1024x512xf32> -> tensor<1024x1x512xf32>
+  %again = weft.reshape %flat : tensor<1024x1x512xf32> -> tensor<1024x512xf32>
+  %y = weft.gemm %again, %w batch = 1 m = 1024 n = 512 k = 512 strides = [524288, 512, 1] x [262144, 512, 1] -> [524288, 512, 1] : (tensor<1024x512xf32>, tensor<512x512xf32>) -> tensor<1024x512xf32>
+  %x0 = weft.slice %x starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
+  %t0 = weft.slice %t starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
+  %h0 = weft.slice %h starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
+  %s0 = arith.addf %t0, %x0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
+  %d0 = arith.mulf %t0, %h0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
+  %r0 = arith.addf %s0, %d0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
+  return %r0, %y : tensor<512x512xf32>, tensor<1024x512xf32>
+}

@@ -274,9 +274,9 @@ def FuseKernels : FormPass<"weft-fuse-kernels", "Gemms"> {
     private function marked `weft.kernel`, together with the ops that it can be
     computed with in one walk over memory, and call it with `weft.launch`.
     Reductions over trailing dimensions stay inside of a kernel (a softmax is
-    one); those over leading dimensions and `weft.scatter_add` end it. One of
-    everything is made of those of rows where rows or columns of the same are
-    summed up too, unless in 16 bits. What
+    one); those over leading dimensions and `weft.scatter_add` end it. A full
+    reduction is computed from reductions of rows where rows or columns of the
+    same value are reduced as well, except for 16-bit types. What
     feeds a collective is not held up by work that does not. A scatter_add of
     bf16 or f16 is formed in f32 and rounded once. Constants, counters and
     positions are computed anew in each kernel, and so is what a conversion

@@ -84,6 +84,8 @@ def auto(program: Callable | Lowered, *arguments: Any, devices: int, cluster: st
     Raises `ValueError` if nothing fits, with the least number of devices on which something does."""
     name = os.fspath(cluster)
     _check(name, devices)
+    if confirm is not None and (isinstance(confirm, bool) or not isinstance(confirm, int) or confirm < 1):
+        raise ValueError(f"auto: confirm must be a number of at least 1, got {confirm!r}")
     if isinstance(program, Lowered):
         if mesh_of(program.as_text("graph")) is not None:
             raise ValueError("auto: the program has a mesh already; lower it without one")
@@ -157,13 +159,13 @@ def _search(search: Search | WholeSearch, cluster: str, devices: int, limit: int
     reasons = Counter(_short(each.reason) for each in impossible if each.choice not in found)
     reasons.update(map(_short, confirmation.failed))
     if slower := max(len(plans) - _LISTED, 0) + ranking.left:
-        reasons["slower than the best"] += slower
+        reasons["not among the best"] += slower
     return Auto(cluster, devices, limit, tuple(plans[:_LISTED]), tuple(reasons.most_common()), ranking.looked_at, planner.compiled)
 
 
 def _short(reason: str) -> str:
     """Without numbers that differ from choice to choice."""
-    if reason.startswith(("needs ", "states alone")) or "does not fit the memory limit" in reason:
+    if reason.startswith(("needs ", "states ")) or "does not fit the memory limit" in reason:
         return "takes more memory than a device has"
     return reason
 

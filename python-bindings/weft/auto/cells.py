@@ -163,11 +163,11 @@ class Cells:
 
 def slowest(cell: Cell, layers: int, stages: int) -> float:
     """Layers of the longest of so many stages, as nearly equal as they can be cut: a layer can be cut in two, of a third and
-    two thirds, as attention and perceptron are; what is before and behind all layers counts as some, and is whole."""
+    two thirds, as attention and perceptron are; everything outside of layers counts as one region that is not cut."""
     rest = max(cell.each.at_none, 0) / cell.each.a_layer if cell.each.a_layer > 0 else 0.0
     regions = [each / 3 for _ in range(layers) for each in (1, 2)] + [rest]
     low, high = max(sum(regions) / stages, *regions), float(sum(regions))
-    while high - low > 1e-3:
+    for _ in range(50):
         middle = (low + high) / 2
         low, high = (low, middle) if _parts(regions, middle) <= stages else (middle, high)
     return high

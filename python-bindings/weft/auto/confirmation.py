@@ -35,7 +35,7 @@ class Confirmation:
     """Of the choices that are possible, the fastest first."""
 
     def __init__(self, search: Search | WholeSearch, possible: Sequence[Estimate], limit: int, ranking: Ranking | None = None):
-        """`ranking` knows more than those given, none of which it has."""
+        """`ranking` has the choices beside those given."""
         self._search, self._limit, self._ranking = search, limit, ranking
         self.left = [*possible]
         """Those that were not compiled."""
@@ -50,6 +50,8 @@ class Confirmation:
         """By kind: how many times as much memory as estimated a rank takes, at least."""
         self._tried: set[bool] = set()
         """Kinds."""
+        self._compiled = 0
+        """How many were, of plans or not."""
 
     def run(self, number: int) -> None:
         """So many, if there are, or more that are expected to be faster."""
@@ -69,7 +71,7 @@ class Confirmation:
         if self._ranking is not None:
             self._look_below(most, best)
         each = min(self.left, key=self._expected, default=None)
-        if each is not None and len(self.plans) < _MOST * number and self._expected(each) < most:
+        if each is not None and (not self.plans or self._compiled < _MOST * number) and self._expected(each) < most:
             return each
         others = [each for each in self.left if _kind(each) not in self._tried and each.seconds < _FAR * best]
         return min(others, key=self._expected, default=None)
@@ -77,8 +79,12 @@ class Confirmation:
     def _look_below(self, most: float, best: float) -> None:
         """For what is expected to take less than so many seconds, and less than what is left; and for the best of a kind
         that nothing is known of."""
+        # What is corrected may be expected to take longer than what the ranking has next.
+        shortened = min([1, *self._missed.values()])
         least = min(map(self._expected, self.left), default=math.inf)
-        self.left += filter(None, [self._ranking.find_below(min(most, least) / min(1, *self._missed.values(), 1))])
+        while (found := self._ranking.find_below(min(most, least) / shortened)) is not None:
+            self.left.append(found)
+            least = min(least, self._expected(found))
         for kind in (False, True):
             if self.plans and kind not in self._tried and not any(_kind(each) == kind for each in self.left):
                 self.left += filter(None, [self._ranking.find_below(_FAR * best, kind)])
@@ -95,6 +101,7 @@ class Confirmation:
 
     def _confirm(self, each: Estimate) -> None:
         self._tried.add(_kind(each))
+        self._compiled += 1
         try:
             predicted, recomputed = self._search.confirm(each)
         except CompileError as error:
@@ -109,8 +116,9 @@ class Confirmation:
 
     def _learn(self, each: Estimate, predicted: Predicted) -> None:
         kind, (seconds, memory) = _kind(each), _whole(each)
-        self._missed[kind] = min(predicted.step / seconds, self._missed.get(kind, math.inf))
-        self._larger[kind] = min(predicted.memory / memory, self._larger.get(kind, math.inf))
+        if seconds and memory:
+            self._missed[kind] = min(predicted.step / seconds, self._missed.get(kind, math.inf))
+            self._larger[kind] = min(predicted.memory / memory, self._larger.get(kind, math.inf))
 
     def _recompute(self, each: Estimate, predicted: Predicted) -> None:
         """It may be the best with recomputation as well."""

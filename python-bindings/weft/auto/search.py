@@ -169,7 +169,7 @@ class Search:
         in flight take: no estimate is expected to be below. It takes no more programs than the bounds do."""
         held = self._held(choice)
         if held > self._limit:
-            return Estimate(choice, math.inf, held, 0, f"states alone take {size_text(held)} of memory")
+            return Estimate(choice, math.inf, held, 0, f"states and gradients alone take {size_text(held)} of memory")
         cell = self._cells.of(dataclasses.replace(choice, data=1, states="whole", stands_for=0, microbatches=MANY_TURNS))
         if isinstance(cell, str):
             return Estimate(choice, math.inf, math.inf, 0, cell)

@@ -1,6 +1,6 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`Staged`: what the ranks of a pipeline hold and send, of pipelines of two stages.
+"""`Pipelines`: what the ranks of a pipeline hold and send, of pipelines of two stages.
 
 What a rank holds for each micro-batch in flight, and what it holds of weights, gradients and states whatever is in flight,
 is known of small pipelines: their first rank keeps two micro-batches, and the plan says of each tensor for how many. A

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", metavar="NAME|FILE", default="dgx-h100", help="the machines; by default dgx-h100")
     parser.add_argument("--memory-limit", metavar="BYTES", help="what a rank may take; by default what its device has")
     parser.add_argument("--confirm", type=int, metavar="N",
-                        help="plans that are compiled whole; by default 3, and 1 of more than 64 layers")
+                        help="plans of a model that are compiled whole; by default 3, and 1 of more than 64 layers")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the annotated program (.mlir) or the plan of the best")
     add_json(parser)
 
