@@ -303,10 +303,15 @@ def continues_from(plan, folder, step, never, start=()):  # noqa: F811
 def test_a_signal_ends_a_run_after_a_checkpoint(plan, number, tmp_path):  # noqa: F811
     words = command(plan, 1000000, "--checkpoint", tmp_path / "run", "--metrics", tmp_path / "metrics.csv", "--save",
                     tmp_path / "end.safetensors")
-    job = subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for_steps(tmp_path / "metrics.csv", job)
-    job.send_signal(number)
-    _, errors = job.communicate(timeout=60)
+    # What a shell has started in the background ignores SIGINT, and so does a run that it starts.
+    job = subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+    try:
+        wait_for_steps(tmp_path / "metrics.csv", job)
+        job.send_signal(number)
+        _, errors = job.communicate(timeout=60)
+    finally:
+        job.kill()
     step = saved_by_signal(tmp_path, job.returncode, errors)
     assert errors == (f"shard-run: note: stopped by a signal after step {step} of 1000000, which is saved in "
                       f"{tmp_path / 'run'}; --resume continues from there\n")
