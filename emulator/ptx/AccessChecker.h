@@ -65,7 +65,7 @@ private:
   struct Cell {
     Record write, read, otherRead;
   };
-  /// Of neighbours: most accesses are near the one before.
+  /// Of 64 adjacent words: most accesses are near the one before.
   using Page = std::array<Cell, 64>;
   using Clocks = std::unordered_map<uint32_t, uint32_t>;
 

@@ -78,7 +78,7 @@ private:
   };
   struct Direction {
     Traffic traffic;
-    /// Bits of 64 neighbours.
+    /// One bit for each of 64 adjacent sectors.
     std::unordered_map<uint64_t, uint64_t> sectors;
     uint64_t distinct() const;
   };

@@ -212,12 +212,14 @@ int64_t PiecesOfSlices::run() {
       slice.getResult().replaceAllUsesWith(compute(slice.getOperand(), piece));
   if (copies.empty())
     return 0;
-  // A piece stands in front of the whole, its slices may stand behind it.
-  sortBehindOperands(block);
   int64_t made = 0;
   for (const auto &[op, pieces] : copies)
     made += int64_t(pieces.size());
+  // While pieces stand in front of the whole: those that nothing reads are
+  // erased behind it.
   finish();
+  // The slices that they read may stand behind them.
+  sortBehindOperands(block);
   return made;
 }
 

@@ -122,6 +122,7 @@ func.func @order(%a: tensor<1024x512xf32>, %w: tensor<512x512xf32>)
   %x0 = weft.slice %x starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
   %t0 = weft.slice %t starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
   %h0 = weft.slice %h starts = [0, 0] limits = [512, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
+  %unread = weft.slice %t starts = [512, 0] limits = [1024, 512] strides = [1, 1] {weft.part} : tensor<1024x512xf32> -> tensor<512x512xf32>
   %s0 = arith.addf %t0, %x0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
   %d0 = arith.mulf %t0, %h0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
   %r0 = arith.addf %s0, %d0 {weft.piece = array<i64: 0, 2>} : tensor<512x512xf32>
