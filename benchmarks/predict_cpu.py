@@ -5,14 +5,15 @@
     PYTHONPATH=build/release/python build/venv/bin/python benchmarks/predict_cpu.py --calibrate
 
 Four models at one rank, and three of them in six layouts of 1 to 4 ranks: float32, AdamW, the same global
-batch in every layout of a model. `--calibrate` runs shard-bench first, for 60 seconds, and predicts with what it
-measured. Rounds go through all cases, so that what else the machine does falls on all of them. A step is quiet if
+batch in every layout of a model. `--calibrate` runs shard-bench for 60 seconds, a quarter before each quarter of the
+rounds, since machines are faster in some minutes than in others, and predicts the median of what its four cluster files
+give; plans are compiled with the first one. Rounds go through all cases, so that what else the machine does falls on all of them. A step is quiet if
 other processes had less than 5 % of the cores while it ran; rounds go on until every case has `--rounds` of these, but
 not longer than `--seconds`. "By the clock" is the median of the quiet steps, and is left out where there are none.
 
-CPU time is that of all threads, over the cores that the ranks have: what a step takes when nobody else has the
-cores, but for waiting. Beside it is what is predicted of the same, the step without the bubble of a pipeline. The
-fastest counts, as in the cluster file. Kendall's tau is of the order of the layouts of a model.
+CPU time is that of all threads, over the cores that the ranks have, the median of all steps: what a step takes when
+nobody else has the cores, but for waiting. Beside it is what is predicted of the same, the step without the bubble of a
+pipeline. Kendall's tau is of the order of the layouts of a model.
 
 `--ahead` runs the steps ahead of other processes (run_ahead.py), and takes all of them for quiet.
 
@@ -40,6 +41,7 @@ from run_ahead import add_argument, run_ahead
 from weft import P, optim
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PARTS = 4  # of calibrating and of rounds, in turn
 TRANSFORMER = {"sequence": 256, "global_batch": 4, "dtype": "float32"}
 GPT = TRANSFORMER | {"layers": 4, "hidden": 256, "heads": 4, "vocabulary": 8192}
 LLAMA = GPT | {"kv_heads": 2, "ffn": 768}
@@ -114,20 +116,31 @@ class Case:
             plan = lowered.compile(cluster=options.cluster).plan
         self.path = options.keep / f"{model}-{layout}.plan".replace(" ", "-").lower()
         plan.save(self.path)
+        self.predictions = []
+        self.ranks, self.ahead = plan.ranks, options.ahead
+        self.cores = min(plan.ranks, os.cpu_count())
+        self.cpu, self.quiet = [], []
+        self.plan, self.session = plan, None
+
+    def predict(self, options):
+        """Of the machine as it is now: seconds of a step, and without the bubble of a pipeline."""
         ran = subprocess.run([options.simulator, "plan", self.path, f"--cluster={options.cluster}", "--json"],
                              capture_output=True, text=True)
         if ran.returncode != 0:
             sys.exit(ran.stderr.strip())
         entry = json.loads(ran.stdout)[0]
-        self.predicted = entry["step_seconds"]
         # Of a pipeline, messages are the memory's: who waits for them computes nothing.
         waits = [role["bubble_seconds"] + sum(c["exposed_seconds"] for c in role["communication"]
                                               if c["axes"] == "pipeline") for role in entry["roles"]]
-        self.work = self.predicted - statistics.mean(waits)
-        self.ranks, self.ahead = plan.ranks, options.ahead
-        self.cores = min(plan.ranks, os.cpu_count())
-        self.cpu, self.quiet = [], []
-        self.plan, self.session = plan, None
+        self.predictions.append((entry["step_seconds"], entry["step_seconds"] - statistics.mean(waits)))
+
+    @property
+    def predicted(self):
+        return statistics.median(step for step, _ in self.predictions)
+
+    @property
+    def work(self):
+        return statistics.median(work for _, work in self.predictions)
 
     def start(self):
         self.session = weft.Session(self.plan, trace_runs=2)
@@ -150,6 +163,10 @@ class Case:
         self.cpu.append(taken / self.cores)
         if self.ahead or is_quiet(busy_seconds() - others - taken, wall):
             self.quiet.append(wall)
+
+    @property
+    def cpu_seconds(self):
+        return statistics.median(self.cpu)
 
     @property
     def wall(self):
@@ -180,24 +197,26 @@ def table(done):
     for case in done:
         wall = f"{1e3 * case.wall:.0f} ms | {case.predicted / case.wall:.2f}" if case.quiet else "- | -"
         print(f"| {case.model} | {case.layout} | {1e3 * case.predicted:.0f} ms | {wall} "
-              f"| {1e3 * case.work:.0f} ms | {1e3 * min(case.cpu):.0f} ms | {case.work / min(case.cpu):.2f} |")
+              f"| {1e3 * case.work:.0f} ms | {1e3 * case.cpu_seconds:.0f} ms | {case.work / case.cpu_seconds:.2f} |")
     for model, of_model in itertools.groupby(done, lambda case: case.model):
         layouts = list(of_model)
         if len(layouts) > 1:
             print(f"{model}: Kendall's tau over {len(layouts)} layouts "
                   + (f"{tau([(c.predicted, c.wall) for c in layouts]):+.2f} by the clock, " if all(c.quiet for c in layouts) else "")
-                  + f"{tau([(c.work, min(c.cpu)) for c in layouts]):+.2f} by CPU time")
+                  + f"{tau([(c.work, c.cpu_seconds) for c in layouts]):+.2f} by CPU time")
     for what, errors in (("by the clock", [case.predicted / case.wall - 1 for case in done if case.quiet and case.ranks == 1]),
-                         ("by CPU time", [case.work / min(case.cpu) - 1 for case in done if case.ranks == 1])):
+                         ("by CPU time", [case.work / case.cpu_seconds - 1 for case in done if case.ranks == 1])):
         if errors:
             print(f"one rank, {what}: {len(errors)} cases, the worst {max(errors, key=abs):+.1%} off")
     print(f"quiet: {sum(len(case.quiet) for case in done)} of {sum(len(case.cpu) for case in done)} steps, "
           f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores at the end")
 
 
-def calibrate(options):
+def calibrate(options, part):
+    """Measures the machine as it is now, for a part of the time."""
+    options.cluster = options.keep / f"cluster-{part}.toml"
     ran = subprocess.run([options.simulator.with_name("shard-bench"), f"--write-cluster={options.cluster}",
-                          f"--seconds={options.calibrate}", "--name=this machine"], capture_output=True, text=True)
+                          f"--seconds={options.calibrate / PARTS}", "--name=this machine"], capture_output=True, text=True)
     if ran.returncode != 0:
         sys.exit(ran.stderr.strip())
     print(ran.stdout.splitlines()[-1], flush=True)
@@ -207,7 +226,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cluster", default="cpu-2core")
     parser.add_argument("--calibrate", nargs="?", type=float, const=60, metavar="SECONDS",
-                        help="measure this machine first, instead of --cluster (default: for 60 seconds)")
+                        help="measure this machine, instead of --cluster (default: for 60 seconds)")
     parser.add_argument("--rounds", type=int, default=10, help="quiet steps of each case (default: 10)")
     parser.add_argument("--seconds", type=float, default=120, help="for all rounds (default: 120)")
     parser.add_argument("--only", nargs="*", metavar="TEXT", help="cases whose \"MODEL, LAYOUT\" has one of these")
@@ -222,8 +241,7 @@ def main():
         options.keep.mkdir(parents=True, exist_ok=True)
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
         if options.calibrate:
-            options.cluster = options.keep / "cluster.toml"
-            calibrate(options)
+            calibrate(options, 0)
         done = [Case(*case, options) for case in cases(options.only)]
         if not done:
             sys.exit("error: no case has such a name")
@@ -231,10 +249,16 @@ def main():
             case.start()
         for case in done:
             case.step()
-        until = time.monotonic() + options.seconds
-        while time.monotonic() < until and (left := [case for case in done if len(case.quiet) < options.rounds]):
-            for case in left:
-                case.step()
+        for part in range(PARTS):
+            if options.calibrate and part:
+                calibrate(options, part)
+            for case in done:
+                case.predict(options)
+            wanted = options.rounds * (part + 1) / PARTS
+            until = time.monotonic() + options.seconds / PARTS
+            while time.monotonic() < until and (left := [case for case in done if len(case.quiet) < wanted]):
+                for case in left:
+                    case.step()
         table(done)
 
 

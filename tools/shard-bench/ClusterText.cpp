@@ -52,7 +52,7 @@ static void printPeaks(ClusterText &text, const FittedCluster &fitted,
     const auto precision = static_cast<Precision>(i);
     if (device.flopsPerSecond[i] <= 0)
       continue;
-    std::string source = "measured: best rate of a GEMM";
+    std::string source = "measured: highest rate of a GEMM";
     if (precision == Precision::F32)
       source = fmt::format("measured: fitted to {} GEMMs with the rates of "
                            "[device.gemm], mean error {:.1f} %, worst {:.1f} %",
@@ -122,9 +122,9 @@ std::string printCluster(const FittedCluster &fitted, const Results &results,
   const Device &device = cluster.device;
   ClusterText text;
   text.line("# Written by shard-bench, which times the runtime's own code. "
-            "\"measured\": the best of");
-  text.line("# many batches, in CPU time; of several ranks that of all over "
-            "their cores.");
+            "\"measured\": the middle");
+  text.line("# one of many batches, in CPU time; of several ranks that of all "
+            "over their cores.");
   text.line(fmt::format("# Load {:.1f} on {}; others had the cores in {} of {} "
                         "measurements{}",
                         machine.load, cores(machine.cores), results.busy,

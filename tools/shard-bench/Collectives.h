@@ -51,6 +51,8 @@ struct CollectiveTiming {
   double ownBest = 0;
   /// Others had the cores: the middle batch took much longer than the best.
   bool isBusy() const { return median > 1.5 * best; }
+  /// By the clock, as far as that says something.
+  double typical() const { return isBusy() ? best : median; }
 };
 
 /// So many calls of the library's own collective by this process.

@@ -163,13 +163,13 @@ static GemmFit fitTerms(const Results &results, const Device &device) {
   for (const GemmRow &row : results.gemms) {
     if (row.shape.dtype != DType::F32)
       continue;
-    const double best = row.timing.best;
+    const double took = row.timing.median;
     const GemmTerms terms = termsOf(toGemm(row.shape), device);
-    measured.emplace_back(terms, best);
+    measured.emplace_back(terms, took);
     for (size_t i = 0; i < 3; ++i) {
       for (size_t j = 0; j < 3; ++j)
-        a[i][j] += terms.atRateOfOne[i] * terms.atRateOfOne[j] / (best * best);
-      b[i] += terms.atRateOfOne[i] * (best - terms.known) / (best * best);
+        a[i][j] += terms.atRateOfOne[i] * terms.atRateOfOne[j] / (took * took);
+      b[i] += terms.atRateOfOne[i] * (took - terms.known) / (took * took);
     }
   }
   GemmFit fit;
@@ -178,11 +178,11 @@ static GemmFit fitTerms(const Results &results, const Device &device) {
     if (std::ranges::any_of(seconds, [](double each) { return each < 0; }))
       continue;
     double error = 0;
-    for (const auto &[terms, best] : measured) {
+    for (const auto &[terms, took] : measured) {
       double predicted = terms.known;
       for (size_t i = 0; i < 3; ++i)
         predicted += terms.atRateOfOne[i] * seconds[i];
-      error += std::pow(predicted / best - 1, 2);
+      error += std::pow(predicted / took - 1, 2);
     }
     // Another term must be worth it.
     constexpr double roundingError = 1e-12;
@@ -223,13 +223,13 @@ static void fitGemms(const Results &results, FittedCluster &fitted) {
       double &rate =
           device
               .flopsPerSecond[static_cast<size_t>(toGemm(row.shape).precision)];
-      rate = std::max(rate, row.shape.flops() / row.timing.best);
+      rate = std::max(rate, row.shape.flops() / row.timing.median);
       continue;
     }
     // Nothing launches what is timed.
     const double predicted =
         gemmSeconds(device, toGemm(row.shape), {}) - device.launchSeconds;
-    const double error = std::abs(predicted / row.timing.best - 1);
+    const double error = std::abs(predicted / row.timing.median - 1);
     fitted.worstGemmError = std::max(fitted.worstGemmError, error);
     fitted.gemmError += error;
     ++count;
@@ -254,7 +254,7 @@ static void fitAttention(const Results &results, Device &device) {
         (attentionSeconds(device, attention, defaultAttentionKernel(device),
                           {}) -
          device.launchSeconds) /
-        row.timing.best);
+        row.timing.median);
   }
   device.core.attentionFlopsPerSecond = medianOf(rates[0]);
   device.core.attentionGradFlopsPerSecond = medianOf(rates[1]);
@@ -285,7 +285,7 @@ static void fitLink(const Results &results, Cluster &cluster) {
       if (smallest && row.run.bytes < smallest->run.bytes)
         latencies.clear();
       smallest = &row;
-      latencies.push_back(row.timing.best / turns / row.run.ranks);
+      latencies.push_back(row.timing.typical() / turns / row.run.ranks);
     }
   link.latencySeconds = medianOf(latencies);
   // Each size at the rate that it has with the median kind.
@@ -301,8 +301,9 @@ static void fitLink(const Results &results, Cluster &cluster) {
     slow.node.link.latencySeconds = 0;
     const double moved =
         collectiveTime(slow, {row.run.kind, bytes, pair}, {}).seconds;
-    const double seconds = std::min(row.timing.best, row.timing.cpu) / turns -
-                           2 * link.latencySeconds;
+    const double seconds =
+        std::min(row.timing.typical(), row.timing.cpu) / turns -
+        2 * link.latencySeconds;
     if (seconds > link.latencySeconds)
       ratesOf[row.run.bytes].push_back(moved / seconds);
   }

@@ -76,11 +76,11 @@ static Status timeMemory(const SectionOptions &options, int ranks,
         const Timing timing,
         run->time(addOf(elements * ranks).name, options.seconds));
     const auto bytes = static_cast<double>(arrays * bytesOfElement * elements);
-    results.memory.push_back({ranks, bytes, timing.best});
+    results.memory.push_back({ranks, bytes, timing.median});
     results.count(timing.isBusy());
     fmt::print("{:>6} {:>10} {} {:>10.1f}\n", ranks,
                printBytes(static_cast<uint64_t>(bytes)), printTimes(timing),
-               1e-9 * bytes * ranks / timing.best);
+               1e-9 * bytes * ranks / timing.median);
   }
   return {};
 }
@@ -154,15 +154,15 @@ static Status runKernels(const SectionOptions &options, Results &results) {
     if (kernel.elements != cachedElements) {
       fmt::print("{:<12} {}\n", kernel.name, printTimes(timing));
       results.launchSeconds =
-          std::max(0.0, timing.best - session) / (manyLaunches - fewLaunches);
-      session = timing.best;
+          std::max(0.0, timing.median - session) / (manyLaunches - fewLaunches);
+      session = timing.median;
       continue;
     }
     if (kernel.name == "arithmetic")
       session -= (manyLaunches + 1) * results.launchSeconds;
     const bool isCall = cost::findFunction(kernel.name).has_value();
     const ElementRow row{isCall ? 1.0 : arithmeticFlops,
-                         std::max(1e-15, timing.best - session) /
+                         std::max(1e-15, timing.median - session) /
                              static_cast<double>(cachedElements)};
     (isCall ? results.functions[kernel.name] : results.arithmetic) = row;
     fmt::print("{:<12} {} {:>14.3f} {:>10.1f}\n", kernel.name,

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A call is repeated in batches that are long enough for the clocks. What else
-// the machine does makes batches longer, never shorter, so the best one says
-// what the machine can do, and the CPU time of the thread what a batch would
-// take if nobody took the core away:
+// the machine does makes batches longer, never shorter: the best one says what
+// the machine can do, the middle one what it usually does, and the CPU time of
+// the thread what a batch would take if nobody took the core away:
 //
 //   Timing gemm = measure(0.5, [&] { return bound->run(); });
 //   gemm.best      3.1 ms   CPU time of a call in the best batch

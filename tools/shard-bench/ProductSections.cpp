@@ -58,7 +58,7 @@ static Status runGemms(const SectionOptions &options, Results &results) {
     results.count(timing.isBusy());
     fmt::print("{:>6} {:>6} {:>6} {:>5} {:>6} {} {:>10.1f}\n", shape.m, shape.n,
                shape.k, name(shape.dtype), shape.layout, printTimes(timing),
-               1e-9 * shape.flops() / timing.best);
+               1e-9 * shape.flops() / timing.median);
   }
   return {};
 }
@@ -88,7 +88,7 @@ static Status runAttention(const SectionOptions &options, Results &results) {
     fmt::print("{:>9} {:>6} {:>5} {:>9} {} {:>10.1f}\n", shape.positions,
                shape.heads, shape.headSize,
                shape.isBackward ? "backward" : "forward", printTimes(timing),
-               1e-9 * shape.flops() / timing.best);
+               1e-9 * shape.flops() / timing.median);
   }
   return {};
 }
