@@ -49,7 +49,7 @@ static std::string generalCause(StringRef cause) {
 // To attributes
 //===----------------------------------------------------------------------===//
 
-static Attribute toAttr(Builder &b, const Reason &reason) {
+static Attribute reasonAttr(Builder &b, const Reason &reason) {
   SmallVector<Attribute> chain, alternatives;
   for (const Reason::Line &line : reason.chain)
     chain.push_back(
@@ -92,7 +92,7 @@ void ReasonTable::write() {
   Builder b(module.getContext());
   module->setAttr(kReasonsAttrName, b.getArrayAttr(llvm::map_to_vector(
                                         reasons, [&](const Reason &reason) {
-                                          return toAttr(b, reason);
+                                          return reasonAttr(b, reason);
                                         })));
 }
 
@@ -105,7 +105,7 @@ void weft::addReason(ModuleOp module, Reason reason) {
     if (cast<DictionaryAttr>(each).getAs<StringAttr>(causeKey) == reason.cause)
       return;
   Builder b(module.getContext());
-  all.push_back(toAttr(b, reason));
+  all.push_back(reasonAttr(b, reason));
   module->setAttr(kReasonsAttrName, b.getArrayAttr(all));
 }
 

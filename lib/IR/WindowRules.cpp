@@ -15,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Dims.h"
+
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WindowOps.h"
 #include "weft/IR/WindowSplits.h"
@@ -32,11 +34,6 @@ using sharding::WindowedDim;
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
-
-/// Elements of `size` with `dilation - 1` others between neighbours.
-static int64_t dilated(int64_t size, int64_t dilation) {
-  return (size - 1) * dilation + 1;
-}
 
 /// Whether each window is one element, and each element a window.
 static bool areElements(const WindowedDim &windows) {

@@ -168,7 +168,7 @@ static CutOperands ruleOfCollective(CommunicationOpInterface op) {
   return whenCutAt(op->getOperand(0), cut);
 }
 
-static bool isElementwise(Operation *op) {
+static bool mapsElements(Operation *op) {
   return isa_and_present<arith::ArithDialect, math::MathDialect>(
              op->getDialect()) &&
          OpTrait::hasElementwiseMappableTraits(op);
@@ -177,7 +177,7 @@ static bool isElementwise(Operation *op) {
 CutOperands findCutOperands(Operation *op) {
   if (!canCutResults(op, 1))
     return std::nullopt;
-  if (isElementwise(op))
+  if (mapsElements(op))
     return SmallVector<bool>(op->getNumOperands(), true);
   return llvm::TypeSwitch<Operation *, CutOperands>(op)
       .Case<BroadcastOp, TransposeOp, ReduceOp, SliceOp, PadOp, ConcatOp,

@@ -26,7 +26,7 @@ using namespace weft::timeline;
 namespace weft::tools {
 namespace {
 
-struct Options {
+struct CheckOptions {
   TableOptions table;
   std::string communicators = "directed";
   std::string gradientOrder = "ascending";
@@ -67,7 +67,7 @@ int checkPlan(const std::string &file) {
   return isSafe ? exitSuccess : exitFailed;
 }
 
-int runCheck(const Options &options) {
+int runCheck(const CheckOptions &options) {
   if (options.table.file.ends_with(".plan"))
     return checkPlan(options.table.file);
   const std::optional<Table> table = options.table.read();
@@ -99,7 +99,7 @@ void addCheckCommand(CLI::App &app, Command &chosen) {
       "Prove that a table with sends and receives, or the pipeline of "
       "a plan (FILE.plan), cannot deadlock or mix up data; exit with 1 "
       "if it can");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   options->table.addTo(*command);
   command
       ->add_option(

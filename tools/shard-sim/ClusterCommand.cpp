@@ -23,7 +23,7 @@ using namespace weft::cost;
 namespace weft::tools {
 namespace {
 
-struct Options {
+struct ClusterOptions {
   std::string cluster;
   bool lists = false;
   /// Empty: none.
@@ -90,7 +90,7 @@ int listClusters() {
 }
 
 /// What is wrong in the options for one row, or nothing.
-std::vector<std::string> checkOptions(const Options &options,
+std::vector<std::string> checkOptions(const ClusterOptions &options,
                                       const Cluster &cluster) {
   std::vector<std::string> errors;
   if (!options.gemm.empty() && !readGemm(options.gemm))
@@ -119,7 +119,8 @@ std::vector<std::string> checkOptions(const Options &options,
   return errors;
 }
 
-ClusterReport makeReport(const Options &options, const CostModel &model) {
+ClusterReport makeReport(const ClusterOptions &options,
+                         const CostModel &model) {
   if (options.gemm.empty() && options.collective.empty())
     return usualReport(model);
   ClusterReport report{model.cluster(), model.usableBytes(), {}, {}, false};
@@ -136,7 +137,7 @@ ClusterReport makeReport(const Options &options, const CostModel &model) {
   return report;
 }
 
-int runCluster(const Options &options) {
+int runCluster(const ClusterOptions &options) {
   if (options.lists)
     return listClusters();
   if (options.cluster.empty())
@@ -173,7 +174,7 @@ void addClusterCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(
       "cluster",
       "Print a cluster, and what kernels and collectives take on it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ClusterOptions>();
   command->add_option("cluster", options->cluster,
                       "Name of a shipped cluster, or a TOML file");
   command->add_flag("--list", options->lists,

@@ -28,7 +28,7 @@ using namespace weft::simulate;
 namespace weft::tools {
 namespace {
 
-struct Options {
+struct PlanOptions {
   std::string file, cluster, software, entry, trace, measured;
   /// AXIS:SIZE,SIZE,...
   std::string scale;
@@ -68,7 +68,7 @@ std::optional<Scale> readScale(std::string_view text) {
 
 /// The entries to predict, or none after a message.
 std::vector<const plan::Entry *> findEntries(const plan::Plan &plan,
-                                             const Options &options) {
+                                             const PlanOptions &options) {
   std::vector<const plan::Entry *> entries;
   std::vector<std::string> names;
   for (const plan::Entry *entry : *plan.entries()) {
@@ -96,7 +96,7 @@ std::vector<const plan::Entry *> findEntries(const plan::Plan &plan,
   return entries;
 }
 
-int fail(const Options &options, const Prediction &prediction) {
+int fail(const PlanOptions &options, const Prediction &prediction) {
   std::vector<std::string> messages;
   for (const std::string &problem : prediction.problems)
     messages.push_back(
@@ -104,7 +104,7 @@ int fail(const Options &options, const Prediction &prediction) {
   return report(exitBadInput, messages);
 }
 
-int writeTrace(const Options &options, const plan::Plan &plan,
+int writeTrace(const PlanOptions &options, const plan::Plan &plan,
                const Prediction &prediction, const MeasuredTrace *measured) {
   bool isWhole = true;
   for (size_t role = 0; role < prediction.roles.size(); ++role)
@@ -117,7 +117,7 @@ int writeTrace(const Options &options, const plan::Plan &plan,
 }
 
 /// Reads the trace of --measured, if there is one; false after a message.
-bool readMeasured(const Options &options, const StepRequest &request,
+bool readMeasured(const PlanOptions &options, const StepRequest &request,
                   std::optional<MeasuredTrace> &measured) {
   if (options.measured.empty())
     return true;
@@ -132,7 +132,7 @@ bool readMeasured(const Options &options, const StepRequest &request,
 }
 
 /// Prints an entry, or adds it to `json`.
-int predictEntry(const Options &options, const StepRequest &request,
+int predictEntry(const PlanOptions &options, const StepRequest &request,
                  nlohmann::ordered_json &json) {
   const StepReport out = makeStepReport(request);
   if (!out.prediction.problems.empty())
@@ -158,7 +158,7 @@ int predictEntry(const Options &options, const StepRequest &request,
 }
 
 /// As --software says. False after a problem.
-bool setSoftware(const Options &options, Machine &machine,
+bool setSoftware(const PlanOptions &options, Machine &machine,
                  std::vector<std::string> &problems) {
   cost::Cluster cluster = machine.cost.cluster();
   if (!options.software.empty()) {
@@ -174,7 +174,7 @@ bool setSoftware(const Options &options, Machine &machine,
   return true;
 }
 
-int runPlan(const Options &options) {
+int runPlan(const PlanOptions &options) {
   runtime::Result<runtime::Plan> loaded = runtime::Plan::load(options.file);
   if (!loaded.ok())
     return report(exitBadInput, {loaded.status().message()});
@@ -237,7 +237,7 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(
       "plan", "Predict the step time and the memory of a plan on a cluster; "
               "\"shard-sim FILE.plan\" does the same");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanOptions>();
   command->add_option("plan", options->file, "A plan")->required();
   command->add_option("--cluster", options->cluster,
                       "The machines: a name that shard-sim cluster lists, or a "

@@ -23,7 +23,7 @@ using namespace weft::timeline;
 namespace weft::tools {
 namespace {
 
-struct Options {
+struct ScheduleOptions {
   ScheduleRequest request;
   /// Empty: none. A file, or "-".
   std::string table;
@@ -51,7 +51,7 @@ int listSchedules() {
   return exitSuccess;
 }
 
-int runSchedule(Options &options) {
+int runSchedule(ScheduleOptions &options) {
   if (options.lists)
     return listSchedules();
   ScheduleRequest &request = options.request;
@@ -86,7 +86,7 @@ int runSchedule(Options &options) {
 void addScheduleCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(
       "schedule", "Print a schedule, its timing and a picture of it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScheduleOptions>();
   ScheduleRequest &request = options->request;
   request.times = "F:1,I:1,W:1";
   command->add_flag("--list", options->lists,

@@ -25,14 +25,14 @@ using namespace weft::timeline;
 namespace weft::tools {
 namespace {
 
-struct Options {
+struct TransfersOptions {
   TableOptions table;
   std::string receives = "with-send";
   bool gathersParameters = false;
   bool reducesGradients = false;
 };
 
-int runTransfers(const Options &options) {
+int runTransfers(const TransfersOptions &options) {
   std::optional<Table> table = options.table.read();
   if (!table)
     return exitBadInput;
@@ -66,7 +66,7 @@ void addTransfersCommand(CLI::App &app, Command &chosen) {
   CLI::App *command = app.add_subcommand(
       "transfers", "Print a table with the sends and receives that it needs, "
                    "in place of those it has");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TransfersOptions>();
   options->table.addTo(*command);
   command
       ->add_option("--receives", options->receives,

@@ -237,13 +237,13 @@ static std::chrono::nanoseconds coarseTime() {
          std::chrono::nanoseconds(time.tv_nsec);
 }
 
-static constexpr std::chrono::milliseconds askInterval(50);
+static constexpr std::chrono::milliseconds interruptInterval(50);
 
 void SessionCore::askForInterrupt() {
   if (!isRunInline)
     return; // whoever waits for the run asks
   const std::chrono::nanoseconds now = coarseTime();
-  if (now - lastAsked < askInterval)
+  if (now - lastAsked < interruptInterval)
     return;
   lastAsked = now;
   if (options.isInterrupted())
@@ -271,7 +271,7 @@ void SessionCore::waitForRanks() {
     waitUntil(rankFinished, spin, noTimeout, settled);
     return;
   }
-  while (!waitUntil(rankFinished, spin, askInterval, settled))
+  while (!waitUntil(rankFinished, spin, interruptInterval, settled))
     if (options.isInterrupted())
       fail(interruption());
 }
