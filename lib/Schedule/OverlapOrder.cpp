@@ -11,12 +11,19 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <queue>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace weft {
 
 namespace {
+
+/// What comes first is taken first.
+template <typename T>
+using FirstOf = std::priority_queue<T, std::vector<T>, std::greater<T>>;
 
 class Scheduler {
 public:
@@ -26,7 +33,7 @@ public:
 
 private:
   /// Steps by falling priority, the program's order among equals.
-  using Queue = std::set<std::pair<int64_t, int32_t>>;
+  using Queue = FirstOf<std::pair<int64_t, int32_t>>;
   /// Collectives that are ready, apart those that enlarge their operand.
   struct Link {
     int64_t clock = 0;
@@ -39,6 +46,11 @@ private:
   void release(int32_t step);
   void releaseWhatIsOver();
   Queue &queueOf(int32_t step);
+  static int32_t takeFirst(Queue &queue);
+  llvm::ArrayRef<int32_t> usersOf(int32_t step) const {
+    return llvm::ArrayRef(users).slice(firstUsers[step],
+                                       firstUsers[step + 1] - firstUsers[step]);
+  }
   /// Whether a collective is one of what another one makes.
   bool isChained(int32_t step) const {
     return llvm::any_of(steps[step].operands, [&](int32_t operand) {
@@ -61,6 +73,7 @@ private:
   /// The next step that need not wait, or -1.
   int32_t pick();
   void advanceCursor();
+  void releaseFirstFar();
 
   void wait(int32_t collective);
   void waitForOperands(int32_t step);
@@ -72,18 +85,19 @@ private:
   llvm::ArrayRef<Step> steps;
   llvm::ArrayRef<int64_t> priorities;
   OverlapOptions options;
-  std::vector<std::vector<int32_t>> users;
+  /// Of all steps, each once, and where those of each begin.
+  std::vector<int32_t> users, firstUsers;
 
   /// For each step its operands that are not issued yet.
   std::vector<int32_t> missing;
   /// When the operands of a step are there, and when collectives end.
   std::vector<int64_t> ready, finish;
-  std::vector<bool> issued, waited;
+  std::vector<bool> issued;
 
   /// Computing steps that are ready: within the window, and by position those
   /// behind it.
   Queue free;
-  std::set<int32_t> far;
+  FirstOf<int32_t> far;
   /// Steps that wait for collectives, by when these are over.
   std::set<std::tuple<int64_t, int64_t, int32_t>> blocked;
   std::map<int32_t, Link> links;
@@ -102,16 +116,30 @@ Scheduler::Scheduler(llvm::ArrayRef<Step> steps,
                      llvm::ArrayRef<int64_t> priorities,
                      const OverlapOptions &options)
     : steps(steps), priorities(priorities), options(options),
-      users(steps.size()), missing(steps.size()), ready(steps.size()),
-      finish(steps.size()), issued(steps.size()), waited(steps.size()) {
-  for (auto [index, step] : llvm::enumerate(steps)) {
-    llvm::SmallVector<int32_t, 4> operands(step.operands);
-    llvm::sort(operands);
-    operands.erase(llvm::unique(operands), operands.end());
-    for (int32_t operand : operands)
-      users[operand].push_back(index);
-    missing[index] = operands.size();
-  }
+      firstUsers(steps.size() + 1), missing(steps.size()), ready(steps.size()),
+      finish(steps.size()), issued(steps.size()) {
+  // A step may have an operand twice.
+  std::vector<int32_t> lastUser(steps.size(), -1);
+  for (auto [index, step] : llvm::enumerate(steps))
+    for (int32_t operand : step.operands)
+      if (std::exchange(lastUser[operand], int32_t(index)) != int32_t(index)) {
+        ++missing[index];
+        ++firstUsers[operand + 1];
+      }
+  std::partial_sum(firstUsers.begin(), firstUsers.end(), firstUsers.begin());
+  users.resize(firstUsers.back());
+  std::vector<int32_t> next(firstUsers);
+  for (auto [index, step] : llvm::enumerate(steps))
+    for (int32_t operand : step.operands)
+      if (next[operand] == firstUsers[operand] ||
+          users[next[operand] - 1] != int32_t(index))
+        users[next[operand]++] = int32_t(index);
+}
+
+int32_t Scheduler::takeFirst(Queue &queue) {
+  const int32_t step = queue.top().second;
+  queue.pop();
+  return step;
 }
 
 Scheduler::Queue &Scheduler::queueOf(int32_t step) {
@@ -131,12 +159,12 @@ void Scheduler::enqueue(int32_t step) {
 
 void Scheduler::release(int32_t step) {
   if (steps[step].isCollective && !(options.chainsAtOnce && isChained(step)))
-    queueOf(step).insert(keyOf(step));
+    queueOf(step).push(keyOf(step));
   else if (int64_t(step) > int64_t(cursor) + options.window &&
            steps[step].picoseconds > 0)
-    far.insert(step);
+    far.push(step);
   else
-    free.insert(keyOf(step));
+    free.push(keyOf(step));
 }
 
 void Scheduler::releaseWhatIsOver() {
@@ -147,29 +175,32 @@ void Scheduler::releaseWhatIsOver() {
   }
 }
 
+void Scheduler::releaseFirstFar() {
+  free.push(keyOf(far.top()));
+  far.pop();
+}
+
 void Scheduler::advanceCursor() {
   while (size_t(cursor) < steps.size() &&
          (issued[cursor] || steps[cursor].isCollective))
     ++cursor;
-  while (!far.empty() &&
-         int64_t(*far.begin()) <= int64_t(cursor) + options.window) {
-    free.insert(keyOf(*far.begin()));
-    far.erase(far.begin());
-  }
+  while (!far.empty() && int64_t(far.top()) <= int64_t(cursor) + options.window)
+    releaseFirstFar();
 }
 
 void Scheduler::wait(int32_t collective) {
   actions.push_back({collective, /*isWait=*/true});
-  waited[collective] = true;
   enlarging -= steps[collective].enlarges;
   clock = std::max(clock, finish[collective]);
   llvm::erase(started, collective);
 }
 
 void Scheduler::waitForOperands(int32_t step) {
-  for (int32_t collective : std::vector<int32_t>(started))
-    if (llvm::is_contained(steps[step].operands, collective))
-      wait(collective);
+  for (size_t i = 0; i < started.size();)
+    if (llvm::is_contained(steps[step].operands, started[i]))
+      wait(started[i]);
+    else
+      ++i;
 }
 
 /// Of a step that is in no queue any more.
@@ -187,7 +218,7 @@ void Scheduler::issue(int32_t step) {
     clock += steps[step].picoseconds;
     waitForWhatIsOver();
   }
-  for (int32_t user : users[step])
+  for (int32_t user : usersOf(step))
     if (--missing[user] == 0)
       enqueue(user);
   advanceCursor();
@@ -197,7 +228,7 @@ bool Scheduler::freesOperand(int32_t collective) const {
   const Step &step = steps[collective];
   return !step.enlarges && step.bytes > 0 &&
          llvm::all_of(step.operands, [&](int32_t operand) {
-           return users[operand].size() == 1;
+           return usersOf(operand).size() == 1;
          });
 }
 
@@ -215,9 +246,9 @@ int32_t Scheduler::nextOf(const Link &link) const {
   const bool mayEnlarge =
       !link.enlarging.empty() && enlarging < options.enlargingInFlight;
   if (mayEnlarge &&
-      (link.free.empty() || *link.enlarging.begin() < *link.free.begin()))
-    return link.enlarging.begin()->second;
-  return link.free.empty() ? -1 : link.free.begin()->second;
+      (link.free.empty() || link.enlarging.top() < link.free.top()))
+    return link.enlarging.top().second;
+  return link.free.empty() ? -1 : link.free.top().second;
 }
 
 void Scheduler::startCollectives(int64_t until) {
@@ -229,8 +260,7 @@ void Scheduler::startCollectives(int64_t until) {
         next = step;
     if (next < 0)
       return;
-    queueOf(next).erase(keyOf(next));
-    issue(next);
+    issue(takeFirst(queueOf(next)));
   }
 }
 
@@ -238,9 +268,7 @@ bool Scheduler::startLater() {
   for (auto &[level, link] : links)
     for (Queue *queue : {&link.free, &link.enlarging})
       if (!queue->empty()) {
-        const int32_t step = queue->begin()->second;
-        queue->erase(queue->begin());
-        issue(step);
+        issue(takeFirst(*queue));
         return true;
       }
   return false;
@@ -253,7 +281,7 @@ static constexpr int mostLookedAt = 16;
 int32_t Scheduler::pickShortWait() {
   if (!options.waitsForShort || free.empty())
     return -1;
-  const int64_t longest = steps[free.begin()->second].picoseconds / 4;
+  const int64_t longest = steps[free.top().second].picoseconds / 4;
   int lookedAt = 0;
   for (auto it = blocked.begin();
        it != blocked.end() && lookedAt++ < mostLookedAt; ++it) {
@@ -274,15 +302,9 @@ int32_t Scheduler::pick() {
   // collective there is more patience, since nothing is gained by a stall.
   constexpr int64_t patience = 4;
   if (free.empty() && !far.empty() &&
-      (blocked.empty() || *far.begin() <= cursor + patience * options.window)) {
-    free.insert(keyOf(*far.begin()));
-    far.erase(far.begin());
-  }
-  if (free.empty())
-    return -1;
-  const int32_t step = free.begin()->second;
-  free.erase(free.begin());
-  return step;
+      (blocked.empty() || far.top() <= cursor + patience * options.window))
+    releaseFirstFar();
+  return free.empty() ? -1 : takeFirst(free);
 }
 
 std::vector<Action> Scheduler::run() {

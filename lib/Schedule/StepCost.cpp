@@ -128,6 +128,16 @@ static int64_t countInLoop(RepeatOp loop, int64_t (*count)(Operation *)) {
   return loop.getCount() * sum;
 }
 
+/// A module has no table of its symbols: this looks through all of them.
+static func::FuncOp kernelOf(LaunchOp launch) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      launch, launch.getKernelAttr());
+}
+
+static int64_t countLaunchFlops(LaunchOp launch, func::FuncOp kernel) {
+  return kernel ? int64_t(launch.getBatch()) * countKernelFlops(kernel) : 0;
+}
+
 int64_t countFlops(Operation *op) {
   if (auto loop = dyn_cast<RepeatOp>(op))
     return countInLoop(loop, countFlops);
@@ -147,11 +157,8 @@ int64_t countFlops(Operation *op) {
   }
   if (auto gemm = dyn_cast<GemmOp>(op))
     return 2 * gemm.getBatch() * gemm.getM() * gemm.getN() * gemm.getK();
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-        op, launch.getKernelAttr());
-    return kernel ? int64_t(launch.getBatch()) * countKernelFlops(kernel) : 0;
-  }
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return countLaunchFlops(launch, kernelOf(launch));
   return 0;
 }
 
@@ -175,9 +182,7 @@ static std::optional<int64_t> bytesLookedUp(OpOperand &use) {
 
 /// The bytes of a table that are not read, because a kernel only looks some
 /// elements of it up.
-static int64_t countBytesLeftAlone(LaunchOp launch) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      launch, launch.getKernelAttr());
+static int64_t countBytesLeftAlone(LaunchOp launch, func::FuncOp kernel) {
   if (!kernel || kernel.isExternal())
     return 0;
   int64_t leftAlone = 0;
@@ -191,19 +196,27 @@ static int64_t countBytesLeftAlone(LaunchOp launch) {
   return leftAlone * int64_t(launch.getBatch());
 }
 
-int64_t countBytes(Operation *op) {
-  if (isView(op) || isPartView(op) || isa<arith::ConstantOp>(op))
-    return 0;
-  if (auto loop = dyn_cast<RepeatOp>(op))
-    return countInLoop(loop, countBytes);
+static int64_t countBytesOfValues(Operation *op) {
   int64_t bytes = 0;
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    bytes -= countBytesLeftAlone(launch);
   for (Value operand : op->getOperands())
     bytes += bytesOf(operand);
   for (Value result : op->getResults())
     bytes += bytesOf(result);
   return bytes;
+}
+
+static int64_t countLaunchBytes(LaunchOp launch, func::FuncOp kernel) {
+  return countBytesOfValues(launch) - countBytesLeftAlone(launch, kernel);
+}
+
+int64_t countBytes(Operation *op) {
+  if (isView(op) || isPartView(op) || isa<arith::ConstantOp>(op))
+    return 0;
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    return countInLoop(loop, countBytes);
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return countLaunchBytes(launch, kernelOf(launch));
+  return countBytesOfValues(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,14 +233,10 @@ static cost::Gemm describe(GemmOp op) {
   return gemm;
 }
 
-/// What a kernel computes; of other ops their operations.
-static cost::ElementWork workOf(Operation *op) {
+/// What a kernel computes.
+static cost::ElementWork workOf(LaunchOp launch, func::FuncOp kernel) {
   cost::ElementWork work;
-  work.flops = double(countFlops(op));
-  auto launch = dyn_cast<LaunchOp>(op);
-  auto kernel = launch ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-                             op, launch.getKernelAttr())
-                       : nullptr;
+  work.flops = double(countLaunchFlops(launch, kernel));
   if (kernel)
     for (const auto &[name, count] : countFunctions(kernel))
       work.addCalls(name, double(launch.getBatch()) * double(count));
@@ -236,13 +245,21 @@ static cost::ElementWork workOf(Operation *op) {
 
 /// Element-wise work, reductions and copies.
 static double secondsOfKernel(Operation *op, const cost::CostModel &model) {
-  double written = 0, bytes = double(countBytes(op));
+  auto launch = dyn_cast<LaunchOp>(op);
+  func::FuncOp kernel = launch ? kernelOf(launch) : nullptr;
+  double written = 0, bytes = double(launch ? countLaunchBytes(launch, kernel)
+                                            : countBytes(op));
   for (Value result : op->getResults())
     written += double(bytesOf(result));
   if (bytes <= 0)
     return 0;
   written = std::min(written, bytes);
-  return model.kernel({bytes - written, written}, workOf(op));
+  cost::ElementWork work;
+  if (launch)
+    work = workOf(launch, kernel);
+  else
+    work.flops = double(countFlops(op));
+  return model.kernel({bytes - written, written}, work);
 }
 
 double estimateSeconds(Operation *op, const cost::CostModel &model) {
