@@ -258,10 +258,22 @@ public:
   std::vector<Candidate> all;
 
 private:
-  const std::vector<int64_t> &latestBeginsOfLast();
+  /// The number of the candidate by such priorities, of which equal ones lie at
+  /// one address.
+  size_t order(const std::vector<int64_t> &priorities,
+               const OverlapOptions &options);
+  const std::vector<int64_t> &latestBeginsOf(size_t number);
 
   llvm::ArrayRef<Step> steps;
-  /// By candidate, as far as it was asked for: many options make one order.
+  /// What was made by priorities: many options make one order.
+  struct Made {
+    const std::vector<int64_t> *priorities;
+    OverlapOptions options;
+    OverlapExtent extent;
+    size_t number;
+  };
+  std::vector<Made> made;
+  /// By candidate, as far as it was asked for.
   std::map<size_t, std::vector<int64_t>> latestBegins;
   Backwards backwards;
   std::vector<int64_t> positions, paths;
@@ -281,23 +293,34 @@ void Candidates::add(std::vector<Action> actions) {
   all.push_back({std::move(actions), cost});
 }
 
-const std::vector<int64_t> &Candidates::latestBeginsOfLast() {
-  const Candidate &last = all.back();
+size_t Candidates::order(const std::vector<int64_t> &priorities,
+                         const OverlapOptions &options) {
+  for (const Made &each : made)
+    if (each.priorities == &priorities &&
+        makeSameOrder(each.options, options, each.extent))
+      return each.number;
+  OverlapExtent extent;
+  add(overlapOrder(steps, priorities, options, &extent));
+  made.push_back({&priorities, options, extent, all.size() - 1});
+  return made.back().number;
+}
+
+const std::vector<int64_t> &Candidates::latestBeginsOf(size_t asked) {
+  const Candidate &one = all[asked];
   for (const auto &[number, begins] : latestBegins)
     if (const Candidate &each = all[number];
-        each.cost.picoseconds == last.cost.picoseconds &&
-        each.cost.bytes == last.cost.bytes && each.actions == last.actions)
+        each.cost.picoseconds == one.cost.picoseconds &&
+        each.cost.bytes == one.cost.bytes && each.actions == one.actions)
       return begins;
-  return latestBegins[all.size() - 1] =
-             backwards.latestBegins(steps, last.actions);
+  return latestBegins[asked] = backwards.latestBegins(steps, one.actions);
 }
 
 void Candidates::addOverlapping(const OverlapOptions &options) {
-  for (std::vector<int64_t> priorities : {positions, paths})
+  for (const std::vector<int64_t> *priorities : {&positions, &paths})
     for (int round = 0; round <= improvements; ++round) {
-      add(overlapOrder(steps, priorities, options));
+      const size_t number = order(*priorities, options);
       if (round < improvements)
-        priorities = latestBeginsOfLast();
+        priorities = &latestBeginsOf(number);
     }
 }
 

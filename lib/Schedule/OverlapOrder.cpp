@@ -30,6 +30,7 @@ public:
   Scheduler(llvm::ArrayRef<Step> steps, llvm::ArrayRef<int64_t> priorities,
             const OverlapOptions &options);
   std::vector<Action> run();
+  const OverlapExtent &getExtent() const { return extent; }
 
 private:
   /// Steps by falling priority, the program's order among equals.
@@ -64,12 +65,13 @@ private:
   /// Starts the collectives whose links are free by a time.
   void startCollectives(int64_t until);
   /// The collective of a link that goes next, or -1.
-  int32_t nextOf(const Link &link) const;
+  int32_t nextOf(const Link &link);
   /// Starts a collective whose links are busy, or that is one too many, since
   /// nothing else is left; whether there is one.
   bool startLater();
   /// A collective for which to wait before the next step, or -1.
   int32_t pickShortWait();
+  void releaseComputing(int32_t step);
   /// The next step that need not wait, or -1.
   int32_t pick();
   void advanceCursor();
@@ -85,6 +87,7 @@ private:
   llvm::ArrayRef<Step> steps;
   llvm::ArrayRef<int64_t> priorities;
   OverlapOptions options;
+  OverlapExtent extent;
   /// Of all steps, each once, and where those of each begin.
   std::vector<int32_t> users, firstUsers;
 
@@ -158,10 +161,20 @@ void Scheduler::enqueue(int32_t step) {
 }
 
 void Scheduler::release(int32_t step) {
-  if (steps[step].isCollective && !(options.chainsAtOnce && isChained(step)))
+  const bool chains = steps[step].isCollective && isChained(step);
+  extent.chains |= chains;
+  if (steps[step].isCollective && !(options.chainsAtOnce && chains))
     queueOf(step).push(keyOf(step));
-  else if (int64_t(step) > int64_t(cursor) + options.window &&
-           steps[step].picoseconds > 0)
+  else
+    releaseComputing(step);
+}
+
+/// Or a collective that is started as soon as computed steps are.
+void Scheduler::releaseComputing(int32_t step) {
+  const int64_t ahead =
+      steps[step].picoseconds > 0 ? int64_t(step) - cursor : 0;
+  extent.ahead = std::max(extent.ahead, ahead);
+  if (ahead > options.window)
     far.push(step);
   else
     free.push(keyOf(step));
@@ -242,7 +255,9 @@ void Scheduler::waitForWhatIsOver() {
       ++i;
 }
 
-int32_t Scheduler::nextOf(const Link &link) const {
+int32_t Scheduler::nextOf(const Link &link) {
+  if (!link.enlarging.empty())
+    extent.enlarging = std::max(extent.enlarging, enlarging);
   const bool mayEnlarge =
       !link.enlarging.empty() && enlarging < options.enlargingInFlight;
   if (mayEnlarge &&
@@ -279,7 +294,8 @@ bool Scheduler::startLater() {
 static constexpr int mostLookedAt = 16;
 
 int32_t Scheduler::pickShortWait() {
-  if (!options.waitsForShort || free.empty())
+  // Without the option until it is known that it matters.
+  if (free.empty() || (!options.waitsForShort && extent.waits))
     return -1;
   const int64_t longest = steps[free.top().second].picoseconds / 4;
   int lookedAt = 0;
@@ -291,6 +307,9 @@ int32_t Scheduler::pickShortWait() {
       break;
     if (!steps[step].isCollective || left >= steps[step].picoseconds)
       continue;
+    extent.waits = true;
+    if (!options.waitsForShort)
+      break;
     blocked.erase(it);
     return step;
   }
@@ -347,8 +366,24 @@ std::vector<Action> Scheduler::run() {
 
 std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
                                  llvm::ArrayRef<int64_t> priorities,
-                                 const OverlapOptions &options) {
-  return Scheduler(steps, priorities, options).run();
+                                 const OverlapOptions &options,
+                                 OverlapExtent *extent) {
+  Scheduler scheduler(steps, priorities, options);
+  std::vector<Action> actions = scheduler.run();
+  if (extent)
+    *extent = scheduler.getExtent();
+  return actions;
+}
+
+bool makeSameOrder(const OverlapOptions &options, const OverlapOptions &others,
+                   const OverlapExtent &extent) {
+  return (options.window == others.window ||
+          std::min(options.window, others.window) >= extent.ahead) &&
+         (options.enlargingInFlight == others.enlargingInFlight ||
+          std::min(options.enlargingInFlight, others.enlargingInFlight) >
+              extent.enlarging) &&
+         (options.chainsAtOnce == others.chainsAtOnce || !extent.chains) &&
+         (options.waitsForShort == others.waitsForShort || !extent.waits);
 }
 
 std::vector<Action> programOrder(llvm::ArrayRef<Step> steps) {

@@ -90,6 +90,20 @@ struct OverlapOptions {
   bool waitsForShort = false;
 };
 
+/// What an order depends on of its options: the steps by which one was ready
+/// ahead of an earlier one, the collectives that enlarge which were under way
+/// when another one was ready, whether a collective of another one's result
+/// was, and whether one that waited shortly.
+struct OverlapExtent {
+  int64_t ahead = 0;
+  int32_t enlarging = 0;
+  bool chains = false, waits = false;
+};
+
+/// Whether the order made with `options`, of this extent, is that of `others`.
+bool makeSameOrder(const OverlapOptions &options, const OverlapOptions &others,
+                   const OverlapExtent &extent);
+
 /// From when to when a collective may run, in the order of a program.
 struct CollectiveSpan {
   int32_t link;
@@ -131,7 +145,8 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps);
 /// the program among equals.
 std::vector<Action> overlapOrder(llvm::ArrayRef<Step> steps,
                                  llvm::ArrayRef<int64_t> priorities,
-                                 const OverlapOptions &options = {});
+                                 const OverlapOptions &options = {},
+                                 OverlapExtent *extent = nullptr);
 
 /// The schedule that gives each step, one of more priority first, the earliest
 /// time at which its resource is free for as long as it takes, be it before

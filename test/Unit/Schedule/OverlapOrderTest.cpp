@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -200,24 +201,64 @@ TEST(OverlapOrder, NoStepRunsAwayFromTheFirstOneLeft) {
             2 * 8);
 }
 
+std::vector<Step>
+drawSteps(const std::function<int32_t(int32_t, int32_t)> &draw) {
+  std::vector<Step> steps;
+  int32_t count = draw(1, 40);
+  for (int32_t i = 0; i < count; ++i) {
+    Step step;
+    step.isCollective = i > 0 && draw(0, 2) == 0;
+    step.enlarges = step.isCollective && draw(0, 1);
+    step.picoseconds = draw(0, 5);
+    int32_t operands = step.isCollective ? 1 : draw(0, 3);
+    for (int32_t j = 0; j < operands && i > 0; ++j)
+      step.operands.push_back(draw(0, i - 1));
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(OverlapOrder, OptionsThatMakeTheSameOrder) {
+  std::mt19937 random(5);
+  auto draw = [&](int32_t low, int32_t high) {
+    return std::uniform_int_distribution<int32_t>(low, high)(random);
+  };
+  auto drawOptions = [&] {
+    return OverlapOptions{draw(0, 1) ? unlimited : draw(1, 30),
+                          draw(0, 1) ? unlimited : draw(1, 4), draw(0, 1) == 0,
+                          draw(0, 1) == 0};
+  };
+  int same = 0, other = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Step> steps = drawSteps(draw);
+    for (Step &step : steps)
+      step.link = draw(0, 1);
+    std::vector<int64_t> priorities(steps.size());
+    for (int64_t &priority : priorities)
+      priority = draw(-20, 0);
+    const OverlapOptions one = drawOptions(), two = drawOptions();
+    OverlapExtent extent;
+    const std::vector<Action> actions =
+        overlapOrder(steps, priorities, one, &extent);
+    const bool isSame = overlapOrder(steps, priorities, two) == actions;
+    if (makeSameOrder(one, two, extent)) {
+      ASSERT_TRUE(isSame) << "round " << round;
+      ++same;
+    } else {
+      other += !isSame;
+    }
+  }
+  EXPECT_GT(same, 1000);
+  EXPECT_GT(other, 300);
+}
+
 TEST(OverlapOrder, RandomProgramsGiveRightSchedules) {
   std::mt19937 random(7);
   auto draw = [&](int32_t low, int32_t high) {
     return std::uniform_int_distribution<int32_t>(low, high)(random);
   };
   for (int round = 0; round < 300; ++round) {
-    std::vector<Step> steps;
-    int32_t count = draw(1, 40);
-    for (int32_t i = 0; i < count; ++i) {
-      Step step;
-      step.isCollective = i > 0 && draw(0, 2) == 0;
-      step.enlarges = step.isCollective && draw(0, 1);
-      step.picoseconds = draw(0, 5);
-      int32_t operands = step.isCollective ? 1 : draw(0, 3);
-      for (int32_t j = 0; j < operands && i > 0; ++j)
-        step.operands.push_back(draw(0, i - 1));
-      steps.push_back(step);
-    }
+    const std::vector<Step> steps = drawSteps(draw);
     OverlapOptions options = {draw(1, 10), draw(1, 3)};
     std::vector<Action> actions = inProgramOrder(steps, options);
     ASSERT_THAT(checkOrder(steps, actions), IsEmpty());
