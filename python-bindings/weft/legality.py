@@ -23,6 +23,14 @@ def violations(
     spec: PartitionSpec, mesh: AbstractMesh, shape: Sequence[int] | None = None
 ) -> list[Violation]:
     """All that is wrong with a spec on a mesh and, if given, for a shape."""
+    return list(_violations(spec, mesh.abstract_mesh, None if shape is None else tuple(shape)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _violations(
+    spec: PartitionSpec, mesh: AbstractMesh, shape: tuple[int, ...] | None
+) -> list[Violation]:
+    """Layers have equal specs of equal shapes, and a step checks them again and again."""
     found = _unknown_axes(spec, mesh)
     if found:
         return found + _rank(spec, shape)

@@ -20,6 +20,7 @@ Beyond JAX: a tuple that ends in `P.UNCONSTRAINED` is open to more axes, and
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Set
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ class Axis(NamedTuple):
     size: int = 0
 
     @staticmethod
+    @functools.lru_cache(maxsize=1024)
     def parse(text: str) -> Axis:
         """The axis that ``"x"`` or ``"x:(2)4"`` mentions."""
         match = _AXIS.fullmatch(text)
@@ -275,6 +277,7 @@ class PartitionSpec:
         )
 
 
+@functools.lru_cache(maxsize=1024)
 def _entry_axes(entry: Entry) -> tuple[Axis, ...]:
     if entry is None or entry is UNCONSTRAINED:
         return ()
