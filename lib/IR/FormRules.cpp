@@ -205,11 +205,23 @@ static void verifySignature(func::FuncOp function, FormCheck &check) {
 }
 
 void weft::checkTensorTypes(ModuleOp module, FormCheck &check) {
+  // Many results have few types, and every pass checks them.
+  llvm::SmallDenseSet<Type> known;
+  auto isKnown = [&](Type type) {
+    if (known.contains(type))
+      return true;
+    const bool isRight = isProgramTensor(type, /*mayBeEmpty=*/false);
+    if (isRight)
+      known.insert(type);
+    return isRight;
+  };
   for (func::FuncOp function : findPrograms(module)) {
     verifySignature(function, check);
     function.walk([&](Operation *op) {
-      if (op != function && !isStart(op))
-        for (OpResult result : op->getResults())
+      if (op == function || isStart(op))
+        return;
+      for (OpResult result : op->getResults())
+        if (!isKnown(result.getType()))
           verifyTensor(op->getLoc(),
                        "result " + Twine(result.getResultNumber()) + " of " +
                            op->getName().getStringRef(),
