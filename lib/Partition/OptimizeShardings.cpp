@@ -94,7 +94,8 @@ struct OptimizeShardings
     ReshardPrices &prices = strategies.getPrices();
     Block &block = function.getBody().front();
     OpChoices start = follow.run(function);
-    ShardingNetwork network(function, start, strategies);
+    FunctionStrategies ofFunction(function, strategies);
+    ShardingNetwork network(function, start, ofFunction);
     optimize::CostNetwork::Options limits;
     limits.maxTable = maxTable;
     OpChoices found = network.solve(limits);
@@ -113,7 +114,7 @@ struct OptimizeShardings
     }
     if (combined)
       isBetter |=
-          takeFewerCalls(function, strategies, start, network, found, chosen);
+          takeFewerCalls(function, ofFunction, start, network, found, chosen);
     writeChoices(function, found, prices);
     if (isBetter)
       setChoiceReport(function,
@@ -131,7 +132,7 @@ struct OptimizeShardings
   /// of what the network found on the way, and where latencies of all-reduces
   /// count, of what is chosen again as if all were one call, and then knowing
   /// the calls of the best so far. Whether it is another than `found`.
-  bool takeFewerCalls(func::FuncOp function, StrategyTables &strategies,
+  bool takeFewerCalls(func::FuncOp function, FunctionStrategies &strategies,
                       const OpChoices &start, const ShardingNetwork &network,
                       OpChoices &found, ShardingNetwork::Moves &moves) {
     using SumLatency = ShardingNetwork::SumLatency;

@@ -45,14 +45,6 @@ bool ShardingNetwork::contracts(Operation *op) const {
           }));
 }
 
-const std::vector<OpStrategy> &
-StrategyTables::strategiesOf(const StrategyProblem &problem) {
-  auto [entry, isNew] = known.try_emplace(problem.key());
-  if (isNew)
-    entry->second = listStrategies(problem, prices);
-  return entry->second;
-}
-
 Cost weft::toCost(double seconds) {
   double picoseconds = seconds * 1e12;
   return picoseconds < static_cast<double>(optimize::forbidden)
@@ -68,12 +60,14 @@ static bool passes(Operation *op, const FactorSolution &choice) {
 }
 
 ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
-                                 StrategyTables &strategies,
+                                 FunctionStrategies &functionStrategies,
                                  SumLatency sumLatency,
                                  const ProgramCalls *calls)
     : function(function), sumLatency(sumLatency), calls(calls),
-      tables(strategies), prices(strategies.getPrices()),
-      reach(function, prices), microbatches(function.getBody().front()) {
+      functionStrategies(functionStrategies),
+      prices(functionStrategies.getPrices()),
+      reach(functionStrategies.getReach()),
+      microbatches(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block, start);
   usualNeeds = findNeeds(function, start, prices);
@@ -164,9 +158,10 @@ double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
 
 void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
-  added.strategies = tables.strategiesOf(reach.problemOf(op));
-  for (const StrategyProblem &problem : reach.regroupingsOf(op))
-    for (const OpStrategy &strategy : tables.strategiesOf(problem))
+  const auto lists = functionStrategies.listsOf(op);
+  added.strategies = lists.front();
+  for (ArrayRef<OpStrategy> exchanging : lists.drop_front())
+    for (const OpStrategy &strategy : exchanging)
       if (strategy.exchangeBytes != 0 &&
           added.find(strategy) == added.strategies.size())
         addStrategy(added, strategy);

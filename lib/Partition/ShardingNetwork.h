@@ -17,10 +17,10 @@
 #ifndef WEFT_LIB_PARTITION_SHARDINGNETWORK_H
 #define WEFT_LIB_PARTITION_SHARDINGNETWORK_H
 
-#include "AxisReach.h"
 #include "HeldVersions.h"
 #include "OpChoices.h"
 #include "ProgramCalls.h"
+#include "StrategyTables.h"
 
 #include "weft/IR/Microbatches.h"
 #include "weft/Optimize/ReducedNetwork.h"
@@ -29,19 +29,6 @@
 #include <set>
 
 namespace weft {
-
-/// Strategies of ops, by all that they depend on: equal ops share them.
-class StrategyTables {
-public:
-  explicit StrategyTables(ReshardPrices &prices) : prices(prices) {}
-
-  ReshardPrices &getPrices() { return prices; }
-  const std::vector<OpStrategy> &strategiesOf(const StrategyProblem &problem);
-
-private:
-  ReshardPrices &prices;
-  std::map<std::vector<int64_t>, std::vector<OpStrategy>> known;
-};
 
 /// Whether a device has in `part` a part of what it has in `whole`.
 bool isPartOf(const sharding::Sharding &part, const sharding::Sharding &whole);
@@ -61,7 +48,7 @@ public:
   /// `start`: a choice for each op, which is one of its strategies from then
   /// on. `calls`: for SumLatency::OfNewCalls.
   ShardingNetwork(mlir::func::FuncOp function, const OpChoices &start,
-                  StrategyTables &strategies,
+                  FunctionStrategies &functionStrategies,
                   SumLatency sumLatency = SumLatency::AsAnyCall,
                   const ProgramCalls *calls = nullptr);
 
@@ -205,9 +192,9 @@ private:
   mlir::func::FuncOp function;
   SumLatency sumLatency;
   const ProgramCalls *calls;
-  StrategyTables &tables;
+  FunctionStrategies &functionStrategies;
   ReshardPrices &prices;
-  AxisReach reach;
+  const AxisReach &reach;
   Microbatches microbatches;
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment;
