@@ -124,46 +124,6 @@ static Value convertIsInfinite(Conversion &c) {
       c.splatLike(size, std::numeric_limits<double>::infinity()));
 }
 
-/// c[0] x^(n-1) + ... + c[n-1]
-static Value polynomial(Conversion &c, Value x, ArrayRef<double> coefficients) {
-  Value sum = c.splatLike(x, coefficients.front());
-  for (double next : coefficients.drop_front())
-    sum = c.make<arith::AddFOp>(c.make<arith::MulFOp>(sum, x),
-                                c.splatLike(x, next));
-  return sum;
-}
-
-/// The inverse of erf in single precision, with the coefficients of M. Giles,
-/// "Approximating the erfinv function" (2010), which XLA uses, too: random
-/// normal numbers are made with it.
-static Value convertErfInv(Conversion &c) {
-  Value x = c.operand(0);
-  if (!c.element().isF32())
-    return c.unsupported("on elements that are not f32");
-  Value square = c.make<arith::MulFOp>(x, x);
-  Value w = c.make<arith::NegFOp>(
-      c.make<math::Log1pOp>(c.make<arith::NegFOp>(square)));
-  Value central = polynomial(c, c.make<arith::SubFOp>(w, c.splatLike(x, 2.5)),
-                             {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
-                              -4.39150654e-06, 0.00021858087, -0.00125372503,
-                              -0.00417768164, 0.246640727, 1.50140941});
-  Value isCentral =
-      c.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, w, c.splatLike(x, 5));
-  // What is not chosen has no infinite derivative, as the root of 0 has.
-  Value outer = c.make<arith::SelectOp>(isCentral, c.splatLike(x, 5), w);
-  Value tail = polynomial(
-      c, c.make<arith::SubFOp>(c.make<math::SqrtOp>(outer), c.splatLike(x, 3)),
-      {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
-       0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
-  Value y = c.make<arith::MulFOp>(
-      c.make<arith::SelectOp>(isCentral, central, tail), x);
-  Value isOne = c.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, square,
-                                      c.splatLike(x, 1));
-  Value infinity = c.splatLike(x, std::numeric_limits<double>::infinity());
-  return c.make<arith::SelectOp>(isOne, c.make<math::CopySignOp>(infinity, x),
-                                 y);
-}
-
 /// The operands are min, x and max; the first and the last may be scalars. An
 /// op of its own for floats, which is flat at its bounds as it is in JAX: the
 /// maximum of two numbers that are equal passes half of a derivative to each.
@@ -330,7 +290,6 @@ std::vector<Converter> weft::stablehlo::elementwiseConverters() {
       {"chlo.square", single(convertSquare)},
       {"chlo.erf", single(convertUnaryFloat<math::ErfOp>)},
       {"chlo.erfc", single(convertUnaryFloat<math::ErfcOp>)},
-      {"chlo.erf_inv", single(convertErfInv)},
       {"chlo.is_inf", single(convertIsInfinite)},
   };
   // How exactly a function is to be computed.

@@ -191,10 +191,46 @@ static Value besselI1e(Floats f, Value x) {
   return f.select(f.less(x, 0), f.neg(y), y);
 }
 
-static Value convertBesselI1e(Conversion &c) {
+//===----------------------------------------------------------------------===//
+// The inverse of erf
+//===----------------------------------------------------------------------===//
+
+/// c[0] x^(n-1) + ... + c[n-1]
+static Value polynomial(Floats f, Value x, ArrayRef<double> coefficients) {
+  Value sum = f.c.splatLike(x, coefficients.front());
+  for (double next : coefficients.drop_front())
+    sum = f.add(f.mul(sum, x), next);
+  return sum;
+}
+
+/// In single precision, with the coefficients of M. Giles, "Approximating the
+/// erfinv function" (2010), which XLA uses, too: random normal numbers are made
+/// with it.
+static Value erfInv(Floats f, Value x) {
+  Value square = f.mul(x, x);
+  Value w = f.neg(f.c.make<math::Log1pOp>(f.neg(square)));
+  Value central = polynomial(f, f.add(w, -2.5),
+                             {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                              -4.39150654e-06, 0.00021858087, -0.00125372503,
+                              -0.00417768164, 0.246640727, 1.50140941});
+  Value isCentral = f.less(w, 5);
+  // What is not chosen has no infinite derivative, as the root of 0 has.
+  Value outer = f.select(isCentral, f.c.splatLike(x, 5), w);
+  Value tail = polynomial(f, f.add(f.c.make<math::SqrtOp>(outer), -3),
+                          {-0.000200214257, 0.000100950558, 0.00134934322,
+                           -0.00367342844, 0.00573950773, -0.0076224613,
+                           0.00943887047, 1.00167406, 2.83297682});
+  Value y = f.mul(f.select(isCentral, central, tail), x);
+  Value isOne = f.compare(arith::CmpFPredicate::OEQ, square, 1);
+  Value infinity = f.c.splatLike(x, std::numeric_limits<double>::infinity());
+  return f.select(isOne, f.c.make<math::CopySignOp>(infinity, x), y);
+}
+
+/// A function in single precision.
+template <UnaryFunction function> static Value convertSingle(Conversion &c) {
   if (c.element().isF64())
     return c.unsupported("on elements of type f64");
-  return inWideType(c, besselI1e);
+  return inWideType(c, function);
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,6 +284,7 @@ std::vector<Converter> weft::stablehlo::specialConverters() {
   };
   return {{"chlo.lgamma", wide(logGamma)},
           {"chlo.digamma", wide(digamma)},
-          {"chlo.bessel_i1e", single(convertBesselI1e)},
+          {"chlo.bessel_i1e", single(convertSingle<besselI1e>)},
+          {"chlo.erf_inv", single(convertSingle<erfInv>)},
           {"chlo.next_after", single(convertNextAfter)}};
 }
