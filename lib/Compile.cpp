@@ -223,14 +223,20 @@ OwningOpRef<ModuleOp> parseModel(const llvm::SourceMgr &sources,
   if (failed(checkNesting(text, buffer->getBufferIdentifier(), context)))
     return {};
   OwningOpRef<ModuleOp> module;
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
   if (std::optional<std::string> packed = packBooleans(text)) {
     llvm::SourceMgr others;
     others.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
                                   *packed, buffer->getBufferIdentifier()),
                               SMLoc());
-    module = parseSourceFile<ModuleOp>(others, ParserConfig(&context));
+    module = parseSourceFile<ModuleOp>(others, config);
   } else {
-    module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    module = parseSourceFile<ModuleOp>(sources, config);
+  }
+  if (module) {
+    inlineRegionCalls(*module);
+    if (failed(verify(*module)))
+      module = {};
   }
   if (!module)
     if (std::optional<std::string> hint = explainStablehloText(text))

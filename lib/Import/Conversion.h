@@ -83,6 +83,13 @@ private:
   bool failed = false;
 };
 
+/// The type of a matmul or convolution of these elements: one that a graph has,
+/// and which holds all of both.
+mlir::Type factorType(Conversion &c, mlir::Type left, mlir::Type right);
+
+/// An operand in this type, which holds its elements.
+mlir::Value convertOperand(Conversion &c, unsigned index, mlir::Type element);
+
 /// The type that a value has in a graph: integers without sign are held as
 /// plain ones. Null, and the reason, if a graph has no such type. It may have
 /// no elements, see EmptyTensors.h.

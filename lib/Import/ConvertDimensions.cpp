@@ -178,17 +178,37 @@ static Value convertPad(Conversion &c) {
 // Products
 //===----------------------------------------------------------------------===//
 
-static bool areOfOneKind(Type a, Type b) {
-  return isa<FloatType>(a) == isa<FloatType>(b);
+/// `x` with elements of a wider type of floats.
+static Value widen(Conversion &c, Value x, Type element) {
+  Type type = typeOf(x).clone(element);
+  return type == x.getType() ? x : c.make<arith::ExtFOp>(type, x);
 }
 
-/// `x` with elements of a wider type.
-static Value widen(Conversion &c, Value x, Type element) {
+Value weft::stablehlo::convertOperand(Conversion &c, unsigned index,
+                                      Type element) {
+  Value x = c.operand(index);
   Type type = typeOf(x).clone(element);
   if (type == x.getType())
     return x;
-  return isa<FloatType>(element) ? c.make<arith::ExtFOp>(type, x)
-                                 : c.make<arith::ExtSIOp>(type, x);
+  if (isa<FloatType>(typeOf(x).getElementType()))
+    return widen(c, x, element);
+  if (isa<FloatType>(element))
+    return c.isUnsigned(index) ? c.make<arith::UIToFPOp>(type, x)
+                               : c.make<arith::SIToFPOp>(type, x);
+  return c.isUnsigned(index) ? c.make<arith::ExtUIOp>(type, x)
+                             : c.make<arith::ExtSIOp>(type, x);
+}
+
+Type weft::stablehlo::factorType(Conversion &c, Type left, Type right) {
+  auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
+  Type wider = width(left) >= width(right) ? left : right;
+  bool areFloats = isa<FloatType>(left) && isa<FloatType>(right);
+  // A graph has matmuls of integers of 32 and 64 bits. The lower bits of a sum
+  // are those of the sum in a wider type.
+  if (!isa<FloatType>(c.element()))
+    return c.builder.getIntegerType(
+        std::max({32u, width(wider), width(c.element())}));
+  return areFloats ? wider : c.element();
 }
 
 static Value convertDotGeneral(Conversion &c) {
@@ -201,16 +221,13 @@ static Value convertDotGeneral(Conversion &c) {
     return {};
   Type left = typeOf(lhs).getElementType(),
        right = typeOf(rhs).getElementType();
-  if (!areOfOneKind(left, right) || !areOfOneKind(left, c.element()))
-    return c.unsupported("of floating-point numbers with integers");
-  // The factors have one type in a graph; the wider holds all of both.
-  Type factor = left.getIntOrFloatBitWidth() >= right.getIntOrFloatBitWidth()
-                    ? left
-                    : right;
-  if (factor != left || factor != right) {
-    lhs = widen(c, lhs, factor);
-    rhs = widen(c, rhs, factor);
-  }
+  if ((isa<FloatType>(left) || isa<FloatType>(right)) &&
+      !isa<FloatType>(c.element()))
+    return c.unsupported("of floating-point numbers, to integers");
+  // The factors have one type in a graph; it holds all of both.
+  Type factor = factorType(c, left, right);
+  lhs = convertOperand(c, 0, factor);
+  rhs = convertOperand(c, 1, factor);
   // As XLA does, sums of 16-bit floats are formed in f32.
   Type accumulation =
       isNarrowFloat(c.element()) ? c.builder.getF32Type() : Type();
@@ -223,6 +240,9 @@ static Value convertDotGeneral(Conversion &c) {
       accumulation && !isNarrowed ? TypeAttr::get(accumulation) : TypeAttr());
   if (!isNarrowed)
     return product;
+  if (result.isInteger(1))
+    return c.make<arith::CmpIOp>(arith::CmpIPredicate::ne, product,
+                                 c.splatLike(product, 0));
   return isa<FloatType>(result) ? c.make<arith::TruncFOp>(c.type(), product)
                                 : c.make<arith::TruncIOp>(c.type(), product);
 }

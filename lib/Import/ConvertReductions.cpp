@@ -165,36 +165,53 @@ Value weft::stablehlo::combine(Conversion &c, Reducer reducer, Value x,
   llvm_unreachable("all reducers are covered");
 }
 
-bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
-  TypedAttr attr = getSplat(init);
+static double neutralFloat(Reducer reducer) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (isa_and_nonnull<FloatAttr>(attr))
-    return isFloat(attr, reducer == Reducer::Add        ? 0.0
-                         : reducer == Reducer::Multiply ? 1.0
-                         : reducer == Reducer::Min      ? infinity
-                                                        : -infinity);
-  auto integer = dyn_cast_or_null<IntegerAttr>(attr);
-  if (!integer)
-    return false;
-  APInt value = integer.getValue();
-  bool isUnsigned = c.isUnsigned(0);
+  return reducer == Reducer::Add        ? 0.0
+         : reducer == Reducer::Multiply ? 1.0
+         : reducer == Reducer::Min      ? infinity
+                                        : -infinity;
+}
+
+static APInt neutralInteger(Reducer reducer, unsigned width, bool isUnsigned) {
   switch (reducer) {
   case Reducer::Add:
   case Reducer::Or:
   case Reducer::Xor:
-    return value.isZero();
+    return APInt::getZero(width);
   case Reducer::Multiply:
-    return value.isOne();
+    return APInt(width, 1);
   case Reducer::And:
-    return value.isAllOnes();
+    return APInt::getAllOnes(width);
   case Reducer::Max:
-    return isUnsigned ? value.isZero() : value.isMinSignedValue();
+    return isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   case Reducer::Min:
-    return isUnsigned ? value.isAllOnes() : value.isMaxSignedValue();
+    return isUnsigned ? APInt::getAllOnes(width)
+                      : APInt::getSignedMaxValue(width);
   case Reducer::LogAddExp:
-    return false;
+    break;
   }
-  llvm_unreachable("all reducers are covered");
+  llvm_unreachable("a function of floating-point numbers");
+}
+
+TypedAttr weft::stablehlo::neutralFor(Conversion &c, Reducer reducer,
+                                      Type element) {
+  if (isa<FloatType>(element))
+    return c.builder.getFloatAttr(element, neutralFloat(reducer));
+  return cast<TypedAttr>(c.builder.getIntegerAttr(
+      element, neutralInteger(reducer, element.getIntOrFloatBitWidth(),
+                              c.isUnsigned(0))));
+}
+
+bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
+  TypedAttr attr = getSplat(init);
+  if (isa_and_nonnull<FloatAttr>(attr))
+    return isFloat(attr, neutralFloat(reducer));
+  auto integer = dyn_cast_or_null<IntegerAttr>(attr);
+  return integer && reducer != Reducer::LogAddExp &&
+         integer.getValue() == neutralInteger(reducer,
+                                              integer.getValue().getBitWidth(),
+                                              c.isUnsigned(0));
 }
 
 //===----------------------------------------------------------------------===//

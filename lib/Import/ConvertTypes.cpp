@@ -102,15 +102,6 @@ static Value convertConvert(Conversion &c) {
   return convertInteger(c, x, result);
 }
 
-static Value convertBitcast(Conversion &c) {
-  Value x = c.operand(0);
-  if (!x || x.getType() == c.type())
-    return x;
-  if (typeOf(x).getElementTypeBitWidth() != c.element().getIntOrFloatBitWidth())
-    return c.unsupported("to elements of another width");
-  return c.make<arith::BitcastOp>(c.type(), x);
-}
-
 /// Rounds to the numbers of a narrower type.
 static Value convertReducePrecision(Conversion &c) {
   Value x = c.operand(0);
@@ -145,7 +136,6 @@ std::vector<Converter> weft::stablehlo::conversionConverters() {
   return {
       {"stablehlo.constant", single(convertConstant), {"value"}},
       {"stablehlo.convert", single(convertConvert)},
-      {"stablehlo.bitcast_convert", single(convertBitcast)},
       {"stablehlo.reduce_precision",
        single(convertReducePrecision),
        {"exponent_bits", "mantissa_bits"}},

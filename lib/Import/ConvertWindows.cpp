@@ -7,6 +7,7 @@
 
 #include "Converters.h"
 #include "ConvolutionDims.h"
+#include "IntegerConvolutions.h"
 #include "Windows.h"
 
 #include "weft/IR/NarrowFloats.h"
@@ -92,13 +93,14 @@ static bool isPaddedBefore(const WindowAttributes &window, size_t dim) {
 }
 
 /// x with `value` between its elements and around them, and without those that
-/// negative amounts remove.
+/// negative amounts remove; around them everywhere, or where windows cannot say
+/// it themselves.
 static Value pad(Conversion &c, Value x, const WindowAttributes &window,
-                 double value) {
+                 TypedAttr value, bool isEverywhere) {
   Dims low, high, interior;
   Shape starts, limits, shape;
   for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape())) {
-    bool isPadded = isPaddedBefore(window, dim);
+    bool isPadded = isEverywhere || isPaddedBefore(window, dim);
     low.push_back(isPadded ? std::max<int64_t>(window.low[dim], 0) : 0);
     high.push_back(isPadded ? std::max<int64_t>(window.high[dim], 0) : 0);
     interior.push_back(window.baseDilations[dim] - 1);
@@ -108,10 +110,15 @@ static Value pad(Conversion &c, Value x, const WindowAttributes &window,
                      (isPadded ? high[dim] - window.high[dim] : 0));
   }
   if (shape != typeOf(x).getShape())
-    x = c.make<PadOp>(typeOf(x).clone(shape), x, low, high, interior,
-                      cast<TypedAttr>(c.builder.getFloatAttr(
-                          typeOf(x).getElementType(), value)));
+    x = c.make<PadOp>(typeOf(x).clone(shape), x, low, high, interior, value);
   return x ? c.slice(x, starts, limits) : Value();
+}
+
+static Value pad(Conversion &c, Value x, const WindowAttributes &window,
+                 double value) {
+  return pad(c, x, window,
+             c.builder.getFloatAttr(typeOf(x).getElementType(), value),
+             /*isEverywhere=*/false);
 }
 
 /// x combined along one dimension; x itself where its windows have one element
@@ -216,6 +223,53 @@ static Value spread(Conversion &c, Value x, WindowAttributes &window) {
   return x;
 }
 
+/// What a graph has no op for: as many slices as a window has elements along a
+/// dimension, combined. Null, and a problem, where they are too many.
+static Value combineWindows(Conversion &c, Reducer reducer, Value x,
+                            TypedAttr neutral, const WindowAttributes &window) {
+  constexpr int64_t most = 128;
+  x = pad(c, x, window, neutral, /*isEverywhere=*/true);
+  for (Windows windows : listWindows(window)) {
+    if (!x)
+      return {};
+    windows.low = windows.high = 0;
+    if (windows.size > most)
+      return c.unsupported("of more than " + Twine(most) +
+                           " elements along a dim, other than sums, maxima and "
+                           "minima of floating-point numbers, and running ones "
+                           "along a dim, as of cumsum");
+    Shape starts(typeOf(x).getRank(), 0), limits(typeOf(x).getShape()),
+        strides(starts.size(), 1);
+    int64_t size = limits[windows.dim];
+    if (windows.span() > size)
+      return c.malformed("its windows must fit in");
+    strides[windows.dim] = windows.stride;
+    int64_t reach = (windows.count(size) - 1) * windows.stride + 1;
+    Value combined;
+    for (int64_t i = 0; i < windows.size; ++i) {
+      starts[windows.dim] = i * windows.dilation;
+      limits[windows.dim] = starts[windows.dim] + reach;
+      Value part = c.slice(x, starts, limits, strides);
+      combined = i == 0 ? part : combine(c, reducer, combined, part);
+    }
+    x = combined;
+  }
+  return x;
+}
+
+/// In floats of 32 bits at least, as sums are.
+static Value combineAnyWindows(Conversion &c, Reducer reducer, Value x,
+                               const WindowAttributes &window) {
+  Type element = typeOf(x).getElementType();
+  TensorBuilder b(c.loc, c.builder);
+  bool isWidened = isNarrowFloat(element);
+  if (isWidened)
+    x = b.convert(x, b.getF32Type());
+  TypedAttr neutral = neutralFor(c, reducer, typeOf(x).getElementType());
+  x = combineWindows(c, reducer, x, neutral, window);
+  return x && isWidened ? b.convert(x, element) : x;
+}
+
 Value weft::stablehlo::reduceWindows(Conversion &c,
                                      std::optional<Reducer> reducer, Value x) {
   std::optional<WindowAttributes> window =
@@ -224,12 +278,13 @@ Value weft::stablehlo::reduceWindows(Conversion &c,
     return {};
   if (reducer && isOfOneElement(*window))
     return x;
-  if (!reducer || !isa<FloatType>(typeOf(x).getElementType()) ||
+  if (!reducer)
+    return c.unsupported("with another function than add, multiply, maximum, "
+                         "minimum, and, or, xor");
+  if (!isa<FloatType>(typeOf(x).getElementType()) ||
       (*reducer != Reducer::Add && *reducer != Reducer::Max &&
        *reducer != Reducer::Min))
-    return c.unsupported("other than sums, maxima and minima of floating-point "
-                         "numbers, and running ones along a dimension, as of "
-                         "cumsum");
+    return combineAnyWindows(c, *reducer, x, *window);
   Reduction kind = *reducer == Reducer::Add   ? Reduction::Sum
                    : *reducer == Reducer::Max ? Reduction::Max
                                               : Reduction::Min;
@@ -406,17 +461,16 @@ static Value convertConvolution(Conversion &c) {
     return c.unsupported("with a window that is turned around; reverse the "
                          "kernel instead");
   Type element = c.element();
-  for (Value operand : {x, w})
-    if (!isa<FloatType>(typeOf(operand).getElementType()) ||
-        !isa<FloatType>(element))
-      return c.unsupported("of integers");
+  Type left = typeOf(x).getElementType(), right = typeOf(w).getElementType();
+  bool areFloats = isa<FloatType>(element);
+  if (!areFloats && (isa<FloatType>(left) || isa<FloatType>(right)))
+    return c.unsupported("of floating-point numbers, to integers");
   TensorBuilder b(c.loc, c.builder);
-  auto widthOf = [](Value value) {
-    return typeOf(value).getElementTypeBitWidth();
-  };
-  Type factor = typeOf(widthOf(x) >= widthOf(w) ? x : w).getElementType();
-  x = c.transpose(b.convert(x, factor), dims->lhs);
-  w = c.transpose(b.convert(w, factor), dims->kernel);
+  Type factor = factorType(c, left, right);
+  x = c.transpose(convertOperand(c, 0, factor), dims->lhs);
+  w = c.transpose(convertOperand(c, 1, factor), dims->kernel);
+  if (!x || !w)
+    return {};
   if (*batchGroups > 1)
     x = batchGroupsToFeatures(c, x, *batchGroups);
   Shape shape;
@@ -425,10 +479,12 @@ static Value convertConvolution(Conversion &c) {
   Type sum = element.getIntOrFloatBitWidth() > factor.getIntOrFloatBitWidth()
                  ? element
                  : factor;
-  Value r = c.make<ConvolutionOp>(RankedTensorType::get(shape, sum), x, w,
-                                  window.strides, window.low, window.high,
-                                  window.baseDilations, window.windowDilations,
-                                  std::max(*groups, *batchGroups));
+  int64_t count = std::max(*groups, *batchGroups);
+  Value r = areFloats ? c.make<ConvolutionOp>(RankedTensorType::get(shape, sum),
+                                              x, w, window.strides, window.low,
+                                              window.high, window.baseDilations,
+                                              window.windowDilations, count)
+                      : convolveIntegers(c, x, w, window, count, shape);
   return r ? c.transpose(b.convert(r, element), inverse(dims->result))
            : Value();
 }

@@ -15,10 +15,10 @@ using namespace weft::stablehlo;
 static llvm::StringMap<Converter> makeTable() {
   llvm::StringMap<Converter> table;
   for (auto converters :
-       {elementwiseConverters, conversionConverters, dimensionConverters,
-        reductionConverters, indexingConverters, orderConverters,
-        specialConverters, controlFlowConverters, loopConverters,
-        shardingConverters, windowConverters})
+       {elementwiseConverters, conversionConverters, bitConverters,
+        dimensionConverters, reductionConverters, indexingConverters,
+        orderConverters, specialConverters, controlFlowConverters,
+        loopConverters, shardingConverters, windowConverters})
     for (Converter &converter : converters())
       table.try_emplace(converter.op, std::move(converter));
   return table;
@@ -32,9 +32,8 @@ const Converter *weft::stablehlo::findConverter(llvm::StringRef op) {
 
 std::string weft::stablehlo::explainMissing(llvm::StringRef op) {
   return llvm::StringSwitch<std::string>(op)
-      .Cases({"stablehlo.rng", "stablehlo.rng_bit_generator"},
-             "random bits of the device; use jax.random with the default "
-             "(threefry) keys")
+      .Case("stablehlo.rng", "random bits of the device; use jax.random with "
+                             "its keys")
       .Case("sdy.manual_computation",
             "programs for each device (shard_map); weft.from_jax imports the "
             "function that has them")

@@ -37,6 +37,7 @@ std::function<Values(Conversion &)> single(Function convert) {
 
 std::vector<Converter> elementwiseConverters();
 std::vector<Converter> conversionConverters();
+std::vector<Converter> bitConverters();
 std::vector<Converter> dimensionConverters();
 std::vector<Converter> reductionConverters();
 std::vector<Converter> indexingConverters();

@@ -39,6 +39,9 @@ mlir::Value combine(Conversion &c, Reducer reducer, mlir::Value x,
 /// Whether combining with `init` changes nothing.
 bool isNeutral(Conversion &c, Reducer reducer, mlir::Value init);
 
+/// A value that changes nothing.
+mlir::TypedAttr neutralFor(Conversion &c, Reducer reducer, mlir::Type element);
+
 /// Reduces `x` along `dims` by an op of the graph, to the shape of the first
 /// result, without an initial value. Not for products, nor the bits of
 /// integers.

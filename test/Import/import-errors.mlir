@@ -467,6 +467,34 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @main(%x: tensor<4xi32>, %y: tensor<i32>) {
+  // expected-error@below {{stablehlo.reduce_window is malformed: its windows must fit in}}
+  %r = "stablehlo.reduce_window"(%x, %y) <{window_dimensions = array<i64: 5>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%c) : (tensor<i32>) -> ()
+  }) : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xi32>) {
+  // expected-error@below {{stablehlo.bitcast_convert is malformed: elements of another width need a last dim of as many as make up one}}
+  %r = "stablehlo.bitcast_convert"(%x) : (tensor<4xi32>) -> tensor<4x2xi8>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xui64>) {
+  // expected-error@below {{stablehlo.rng_bit_generator is malformed: its state must be two or three integers of 64 bits, and its bits integers}}
+  %r:2 = "stablehlo.rng_bit_generator"(%x) <{rng_algorithm = #stablehlo<rng_algorithm DEFAULT>}> : (tensor<4xui64>) -> (tensor<4xui64>, tensor<3xui32>)
+  return
+}
+
+// -----
+
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<f32>) {
   // expected-error@below {{stablehlo.reduce_window is malformed: its windows and initial value must fit its operand}}
   %r = "stablehlo.reduce_window"(%x, %y) <{window_dimensions = array<i64: 4>}> ({}) : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>

@@ -56,6 +56,22 @@ func.func @bits(%f: tensor<4xf32>, %u: tensor<4xui32>) -> (tensor<4xui32>, tenso
   return %0, %1, %2, %3 : tensor<4xui32>, tensor<4xi32>, tensor<4xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @widths
+func.func @widths(%i: tensor<4xui32>, %b: tensor<4x2xbf16>) -> (tensor<4x2xui16>, tensor<4xf32>) {
+  // CHECK: %[[LOW:.*]] = arith.trunci %{{.*}} : tensor<4xi32> to tensor<4xi16>
+  // CHECK: %[[FIRST:.*]] = weft.reshape %[[LOW]] : tensor<4xi16> -> tensor<4x1xi16>
+  // CHECK: %[[HIGH:.*]] = arith.shrui %arg0
+  // CHECK: %[[PIECE:.*]] = arith.trunci %[[HIGH]]
+  // CHECK: %[[SECOND:.*]] = weft.reshape %[[PIECE]]
+  // CHECK: weft.concat %[[FIRST]], %[[SECOND]] dim = 1
+  %0 = "stablehlo.bitcast_convert"(%i) : (tensor<4xui32>) -> tensor<4x2xui16>
+  // CHECK: arith.bitcast %arg1 : tensor<4x2xbf16> to tensor<4x2xi16>
+  // CHECK: %[[BITS:.*]] = arith.ori
+  // CHECK: arith.bitcast %[[BITS]] : tensor<4xi32> to tensor<4xf32>
+  %1 = "stablehlo.bitcast_convert"(%b) : (tensor<4x2xbf16>) -> tensor<4xf32>
+  return %0, %1 : tensor<4x2xui16>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @constants
 func.func @constants() -> (tensor<2xf32>, tensor<2xui32>, tensor<2xf32>) {
   // CHECK: arith.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>

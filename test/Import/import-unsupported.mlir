@@ -6,16 +6,18 @@
 // Everything that cannot be imported is one error, with a note for each line of
 // the source and each kind of op. What uses 
 
-// CHECK: error: cannot import 41 ops of the program
+// CHECK: error: cannot import 44 ops of the program
 // CHECK: model.py:7:3: note: 3 times stablehlo.cholesky: not supported
 // CHECK: model.py:8:3: note: stablehlo.cholesky: not supported
 // CHECK: note: stablehlo.reduce: of 2 tensors at once, other than argmax and argmin
 // CHECK: note: stablehlo.reduce: with another function than add, multiply, maximum, minimum, and, or, xor
-// CHECK: note: stablehlo.reduce_window: other than sums, maxima and minima of floating-point numbers, and running ones along a dimension, as of cumsum
+// CHECK: note: stablehlo.reduce_window: with another function than add, multiply, maximum, minimum, and, or, xor
+// CHECK: note: stablehlo.reduce_window: of more than 128 elements along a dim, other than sums, maxima and minima of floating-point numbers, and running ones along a dim, as of cumsum
 // CHECK: note: stablehlo.select_and_scatter: other than the sum of floating-point numbers at maxima or minima, as of the derivative of a pooling
 // CHECK: note: stablehlo.select_and_scatter: with windows that lack elements of the operand
 // CHECK: note: stablehlo.convolution: with a window that is turned around; reverse the kernel instead
-// CHECK: note: stablehlo.convolution: of integers
+// CHECK: note: stablehlo.convolution: of floating-point numbers, to integers
+// CHECK: note: stablehlo.convolution: of integers, with windows of more than 256 elements
 // CHECK: note: stablehlo.while: with a condition that depends on computed values alone, where loops are unrolled; bound it by a counter that begins at a constant, as in (i < 20) & (error > tolerance), or use lax.scan or lax.fori_loop between constants, with jnp.where for steps that are not to count
 // CHECK: note: stablehlo.while: with a condition that depends on computed values, and which may hold for more than 1000 iterations, where loops are unrolled; bound it by a smaller number, as in (i < 20) & (error > tolerance) or lax.fori_loop(0, jnp.minimum(n, 20), ...)
 // CHECK: note: stablehlo.custom_call: @Sharding: shardings without names of axes; lower again with JAX 0.8 or later, and with jax_use_shardy_partitioner
@@ -23,7 +25,8 @@
 // CHECK: note: stablehlo.custom_call: @xla_ffi_python_cpu_callback: a function of Python, which a plan cannot call; return what it reads, and remove debugging output and checks
 // CHECK: note: stablehlo.custom_call: @ApproxTopK: elements that are nearly the largest; use lax.top_k
 // CHECK: note: stablehlo.custom_call: @other: a function outside of the program; lower with lowering_platforms=("cpu",) if it is one of a GPU, and otherwise call it outside and pass its results as arguments
-// CHECK: note: stablehlo.rng_bit_generator: random bits of the device; use jax.random with the default (threefry) keys
+// CHECK: note: stablehlo.rng: random bits of the device; use jax.random with its keys
+// CHECK: note: stablehlo.rng_bit_generator: by THREE_FRY; PHILOX, which DEFAULT is, is supported
 // CHECK: note: sdy.manual_computation: programs for each device (shard_map); weft.from_jax imports the function that has them
 // CHECK: note: stablehlo.partition_id: it asks for the device; a graph is the program of all devices
 // CHECK: note: stablehlo.all_reduce: a collective between devices (of shard_map); a graph is the program of all devices
@@ -36,9 +39,9 @@
 // CHECK: note: stablehlo.sort: with another comparator than one of elements, the least or the greatest first, as of jax.lax.sort
 // CHECK: note: stablehlo.and: on elements of this type
 // CHECK: note: stablehlo.reduce_precision: to 5 bits of exponent and 10 of mantissa; f32 and bf16 are the types known
-// CHECK: note: stablehlo.bitcast_convert: to elements of another width
-// CHECK: note: stablehlo.dot_general: of floating-point numbers with integers
-// CHECK: note: chlo.erf_inv: on elements that are not f32
+// CHECK: note: stablehlo.bitcast_convert: of booleans to elements of another width
+// CHECK: note: stablehlo.dot_general: of floating-point numbers, to integers
+// CHECK: note: chlo.erf_inv: on elements of type f64
 // CHECK: note: chlo.bessel_i1e: on elements of type f64
 // CHECK: note: chlo.next_after: on elements of this type
 // CHECK: note: stablehlo.scatter: with another function than set, add, subtract, multiply, maximum, minimum, and, or, xor
@@ -68,9 +71,15 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
   %32 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.multiply"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %c = "stablehlo.subtract"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  %wide = "stablehlo.broadcast_in_dim"(%izero) <{broadcast_dimensions = array<i64>}> : (tensor<i32>) -> tensor<1x300x1xi32>
+  %40 = "stablehlo.reduce_window"(%wide, %izero) <{window_dimensions = array<i64: 1, 200, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = "stablehlo.add"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%c) : (tensor<i32>) -> ()
+  }) : (tensor<1x300x1xi32>, tensor<i32>) -> tensor<1x101x1xi32>
   %33 = "stablehlo.select_and_scatter"(%x, %x, %zero) <{window_dimensions = array<i64: 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -91,7 +100,8 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
     "stablehlo.return"(%c) : (tensor<f32>) -> ()
   }) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
   %35 = "stablehlo.convolution"(%m, %m) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64, window_reversal = array<i1: true>}> : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-  %36 = "stablehlo.convolution"(%at, %at) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x1xi32>
+  %36 = "stablehlo.convolution"(%m, %m) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi32>
+  %41 = "stablehlo.convolution"(%wide, %wide) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[i, 0, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<1x300x1xi32>, tensor<1x300x1xi32>) -> tensor<1x1x1xi32>
   %8 = "stablehlo.while"(%n) ({
   ^bb0(%a: tensor<i32>):
     %c = "stablehlo.compare"(%a, %izero) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -118,7 +128,9 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   %c0 = "stablehlo.custom_call"(%x) <{call_target_name = "xla_ffi_python_cpu_callback"}> : (tensor<4xf32>) -> tensor<4xf32>
   %c1 = "stablehlo.custom_call"(%x) <{call_target_name = "ApproxTopK"}> : (tensor<4xf32>) -> tensor<4xf32>
   %c2 = "stablehlo.custom_call"(%x) <{call_target_name = "other"}> : (tensor<4xf32>) -> tensor<4xf32>
-  %11 = "stablehlo.rng_bit_generator"(%i) : (tensor<4xi32>) -> tensor<4xi32>
+  %11 = "stablehlo.rng"(%zero, %zero, %i) : (tensor<f32>, tensor<f32>, tensor<4xi32>) -> tensor<4xf32>
+  %key = "stablehlo.constant"() <{value = dense<1> : tensor<2xui64>}> : () -> tensor<2xui64>
+  %42:2 = "stablehlo.rng_bit_generator"(%key) <{rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}> : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
   %12 = "sdy.manual_computation"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>
   %13 = "stablehlo.partition_id"() : () -> tensor<ui32>
   %14 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({}) : (tensor<4xf32>) -> tensor<4xf32>
@@ -143,8 +155,9 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>, %n: tensor<i32>, %d: tenso
   }) : (tensor<4xf32>) -> tensor<4xf32>
   %21 = "stablehlo.and"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %22 = "stablehlo.reduce_precision"(%x) <{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
-  %23 = "stablehlo.bitcast_convert"(%x) : (tensor<4xf32>) -> tensor<4x4xi8>
-  %24 = "stablehlo.dot_general"(%x, %i) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xi32>) -> tensor<f32>
+  %flags = "stablehlo.compare"(%x, %x) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %23 = "stablehlo.bitcast_convert"(%flags) : (tensor<4xi1>) -> tensor<4xi8>
+  %24 = "stablehlo.dot_general"(%x, %i) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>}> : (tensor<4xf32>, tensor<4xi32>) -> tensor<i32>
   %25 = "chlo.erf_inv"(%d) : (tensor<4xf64>) -> tensor<4xf64>
   %37 = "chlo.bessel_i1e"(%d) : (tensor<4xf64>) -> tensor<4xf64>
   %38 = "chlo.next_after"(%i, %i) : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>

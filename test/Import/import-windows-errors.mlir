@@ -11,6 +11,22 @@ func.func @main(%x: tensor<4x5x3xf32>, %w: tensor<2x3x4xf32>) {
 
 // -----
 
+func.func @main(%x: tensor<4x5x3xi32>, %w: tensor<2x3x4xi32>) {
+  // expected-error@below {{stablehlo.convolution is malformed: feature_group_count must divide its features}}
+  %r = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 2 : i64}> : (tensor<4x5x3xi32>, tensor<2x3x4xi32>) -> tensor<4x4x4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4x5x3xi32>, %w: tensor<2x3x4xi32>) {
+  // expected-error@below {{stablehlo.convolution is malformed: its windows must fit in}}
+  %r = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<4x5x3xi32>, tensor<2x3x4xi32>) -> tensor<4x6x4xi32>
+  return
+}
+
+// -----
+
 func.func @main(%x: tensor<4x5x3xf32>, %w: tensor<2x3x4xf32>) {
   // expected-error@below {{stablehlo.convolution is malformed: dimension_numbers must name each dim}}
   %r = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<4x5x3xf32>, tensor<2x3x4xf32>) -> tensor<4x4x4xf32>

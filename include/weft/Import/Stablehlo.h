@@ -34,6 +34,12 @@ bool isStablehlo(mlir::ModuleOp module);
 mlir::LogicalResult importStablehlo(mlir::ModuleOp module,
                                     int64_t *opsRead = nullptr);
 
+/// Replaces calls in the regions of reductions, scatters and the like by what
+/// they call: MLIR takes an unknown op with one region for a table of symbols
+/// of its own, and would not find the function. For a module that was parsed
+/// without verification, as that would fail.
+void inlineRegionCalls(mlir::ModuleOp module);
+
 /// What to do about a text that the parser refuses because it is StableHLO in
 /// another form than the generic one; none if it does not look like that.
 std::optional<std::string> explainStablehloText(llvm::StringRef text);
