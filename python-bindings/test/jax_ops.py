@@ -64,6 +64,14 @@ FORWARD = {
                                      lax.cumlogsumexp(y.astype("bfloat16"), 0)),
     "subtract": lambda x, y, i: (y.at[i[0]].subtract(x), i.at[i[0], i[1]].subtract(i[2]), lax.scatter_sub(
         y, i[:3, :1], x[:3], lax.ScatterDimensionNumbers((1,), (0,), (0,)))),
+    "approx_max_k": lambda x, y, i: (lax.approx_max_k(y, 3), lax.approx_min_k(y, 2, reduction_dimension=0)),
+    "half normal": lambda x, y, i: [lax.erf_inv(jnp.tanh(x).astype(t)) for t in ("bfloat16", "float16")],
+    "windows": lambda x, y, i: (lax.reduce_window(x, 1.0, lax.mul, (2, 3), (1, 2), "SAME"), lax.reduce_window(
+        y, -jnp.inf, jnp.logaddexp, (3, 1), (2, 1), "VALID"), lax.reduce_window(
+        y.astype("bfloat16"), jnp.bfloat16(1), lax.mul, (2, 2), (2, 1), "SAME")),
+    # Functions that JAX calls within the region of an op.
+    "calls in regions": lambda x, y, i: (lax.reduce(y, -jnp.inf, jax.jit(lax.max), (0,)), lax.reduce(
+        i, 0, jax.jit(lambda a, b: jax.jit(lax.bitwise_or)(a, b)), (1,))),
     "parity": lambda x, y, i: lax.reduce(x > 0, False, lax.bitwise_xor, (0,)),
 }
 # The sum of what they return is differentiated with respect to y.
