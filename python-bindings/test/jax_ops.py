@@ -65,6 +65,8 @@ FORWARD = {
     "subtract": lambda x, y, i: (y.at[i[0]].subtract(x), i.at[i[0], i[1]].subtract(i[2]), lax.scatter_sub(
         y, i[:3, :1], x[:3], lax.ScatterDimensionNumbers((1,), (0,), (0,)))),
     "approx_max_k": lambda x, y, i: (lax.approx_max_k(y, 3), lax.approx_min_k(y, 2, reduction_dimension=0)),
+    "gcd": lambda x, y, i: (jnp.gcd(i * 6, i.T * 4 - 9), jnp.lcm(i.astype("int8"), jnp.int8(6)),
+                            jnp.gcd(jnp.uint32(2971215073), jnp.uint32([1836311903, 0, 3, 2971215073]))),
     "half normal": lambda x, y, i: [lax.erf_inv(jnp.tanh(x).astype(t)) for t in ("bfloat16", "float16")],
     "windows": lambda x, y, i: (lax.reduce_window(x, 1.0, lax.mul, (2, 3), (1, 2), "SAME"), lax.reduce_window(
         y, -jnp.inf, jnp.logaddexp, (3, 1), (2, 1), "VALID"), lax.reduce_window(
