@@ -110,6 +110,26 @@ static Value convertSquare(Conversion &c) {
   return isFloat(x) ? c.make<arith::MulFOp>(x, x) : c.make<arith::MulIOp>(x, x);
 }
 
+/// The upper bits of products, as the lower ones are those of a product.
+static Value convertMulHi(Conversion &c) {
+  if (!c.hasOperands(2))
+    return {};
+  RankedTensorType type = c.type();
+  unsigned width = type.getElementTypeBitWidth();
+  if (!isa<IntegerType>(c.element()) || width < 8 || width > 32)
+    return c.unsupported("on elements of this type");
+  Type wide = type.clone(c.builder.getIntegerType(2 * width));
+  auto widen = [&](Value x) {
+    return c.isUnsigned(0) ? c.make<arith::ExtUIOp>(wide, x)
+                           : c.make<arith::ExtSIOp>(wide, x);
+  };
+  Value product =
+      c.make<arith::MulIOp>(widen(c.operand(0)), widen(c.operand(1)));
+  product =
+      c.make<arith::ShRUIOp>(product, c.splatLike(product, double(width)));
+  return c.make<arith::TruncIOp>(type, product);
+}
+
 static Value convertIsFinite(Conversion &c) {
   Value size = c.make<math::AbsFOp>(c.operand(0));
   return c.make<arith::CmpFOp>(
@@ -288,6 +308,7 @@ std::vector<Converter> weft::stablehlo::elementwiseConverters() {
       {"chlo.acosh", single(convertUnaryFloat<math::AcoshOp>)},
       {"chlo.atanh", single(convertUnaryFloat<math::AtanhOp>)},
       {"chlo.square", single(convertSquare)},
+      {"chlo.mulhi", single(convertMulHi)},
       {"chlo.erf", single(convertUnaryFloat<math::ErfOp>)},
       {"chlo.erfc", single(convertUnaryFloat<math::ErfcOp>)},
       {"chlo.is_inf", single(convertIsInfinite)},

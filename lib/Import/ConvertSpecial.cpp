@@ -247,7 +247,7 @@ static Value convertNextAfter(Conversion &c) {
     return {};
   RankedTensorType type = typeOf(x);
   unsigned width = type.getElementTypeBitWidth();
-  if (!isa<FloatType>(type.getElementType()) || width < 32)
+  if (!isa<FloatType>(type.getElementType()))
     return c.unsupported("on elements of this type");
   Type integer = c.builder.getIntegerType(width);
   RankedTensorType bitsType = type.clone(integer);

@@ -59,7 +59,10 @@ FORWARD = {
     "counts": lambda x, y, i: (jnp.bincount(i.ravel(), length=9), jnp.nonzero(x > 0, size=9)),
     "special functions": lambda x, y, i: [f(jnp.concatenate([y, x[:3], 10 * x[4:]])) for f in (
         jax.scipy.special.gammaln, jax.scipy.special.digamma, jax.scipy.special.i1, jax.scipy.special.i1e)],
-    "nextafter": lambda x, y, i: (jnp.nextafter(x, y), jnp.nextafter(x, -y), jnp.nextafter(y, x)),
+    "nextafter": lambda x, y, i: (jnp.nextafter(x, y), jnp.nextafter(x, -y), jnp.nextafter(y, x), [
+        jnp.nextafter(x.astype(t), y.astype(t)) for t in ("bfloat16", "float16")]),
+    "mulhi": lambda x, y, i: [lax.mulhi(i.astype(t) * 25 - 60, i.T.astype(t) * 31) for t in (
+        "int32", "uint32", "int8", "uint8", "int16", "uint16")] + [lax.mulhi(i * 987654321, i.T * 2147483)],
     "cumlogsumexp": lambda x, y, i: (lax.cumlogsumexp(x, 1), lax.cumlogsumexp(jnp.where(x > 0, 90 * x, -jnp.inf), 0, reverse=True),
                                      lax.cumlogsumexp(y.astype("bfloat16"), 0)),
     "subtract": lambda x, y, i: (y.at[i[0]].subtract(x), i.at[i[0], i[1]].subtract(i[2]), lax.scatter_sub(
