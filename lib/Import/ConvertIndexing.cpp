@@ -66,7 +66,8 @@ static Value convertScatter(Conversion &c) {
   bool isDifference = subtracts(c.getSource());
   if (!reducer && !isDifference && !replaces(c.getSource()))
     return c.unsupported("with another function than set, add, subtract, "
-                         "multiply, maximum, minimum, and, or, xor");
+                         "multiply, maximum, minimum, and, or, xor; write "
+                         "x.at[i].set(f(x[i])) for x.at[i].apply(f)");
   Value table = c.operand(0), updates = c.operand(2);
   if (isDifference) {
     reducer = Reducer::Add;

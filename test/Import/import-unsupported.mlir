@@ -44,7 +44,7 @@
 // CHECK: note: chlo.erf_inv: on elements of type f64
 // CHECK: note: chlo.bessel_i1e: on elements of type f64
 // CHECK: note: chlo.next_after: on elements of this type
-// CHECK: note: stablehlo.scatter: with another function than set, add, subtract, multiply, maximum, minimum, and, or, xor
+// CHECK: note: stablehlo.scatter: with another function than set, add, subtract, multiply, maximum, minimum, and, or, xor; write x.at[i].set(f(x[i])) for x.at[i].apply(f)
 // CHECK: note: stablehlo.gather: of slices that are cut along a dim without an index
 // CHECK: note: stablehlo.scatter: into several tensors at once
 // CHECK: note: stablehlo.constant: its elements are not in the text
