@@ -85,3 +85,18 @@ def test_samples_by_rejection(mesh):
     found = weft.from_jax(draw, key, shapes, **sharded).compile()(key, shapes)
     for a, b in zip(found, jax.jit(draw)(key, shapes), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+def test_normal_numbers_of_64_bits():
+    """Of a logarithm that is small, larger, and so large that few samples have it."""
+    def draw(key, x):
+        return jax.random.normal(key, (2000,), "float64"), lax.erf_inv(x), jax.vmap(jax.grad(lax.erf_inv))(x[1:-1])
+
+    with jax.enable_x64(True):
+        key = jax.random.key(5)
+        near = 1 - np.geomspace(1e-15, 0.9, 50)
+        x = np.concatenate([[-1], -near, [0], near[::-1], [1]])
+        found = weft.from_jax(draw, key, x).compile()(key, x)
+        for a, b in zip(found, jax.jit(draw)(key, x), strict=True):
+            assert a.dtype == np.float64
+            np.testing.assert_allclose(a, b, rtol=1e-12)
