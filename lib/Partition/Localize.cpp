@@ -7,6 +7,7 @@
 
 #include "LocalForms.h"
 #include "LowerReshard.h"
+#include "ReshardPrices.h"
 
 #include "weft/IR/AxisProvenance.h"
 #include "weft/IR/ClusterCost.h"
@@ -28,11 +29,35 @@ using sharding::Sharding;
 
 namespace {
 
+/// Of a plan that gathers and reduces alone; else no value.
+std::optional<double> simulatedSeconds(const ReshardPlan &plan, MeshOp meshOp,
+                                       const cost::CostModel &model) {
+  double seconds = 0;
+  for (const sharding::ReshardStep &step : plan.steps) {
+    if (step.isLocal())
+      continue;
+    std::optional<cost::CollectiveKind> kind = collectiveOf(step);
+    const int64_t ranks = sharding::numShards(step.axes);
+    if (kind != cost::CollectiveKind::AllGather &&
+        kind != cost::CollectiveKind::ReduceScatter &&
+        kind != cost::CollectiveKind::AllReduce)
+      return std::nullopt;
+    seconds += model
+                   .collective({*kind,
+                                double(step.wireBytes) /
+                                    cost::busFactor(*kind, ranks),
+                                placeGroups(model, meshOp, step.axes)})
+                   .seconds;
+  }
+  return seconds;
+}
+
 /// Plans, remembered: equal layers ask for equal reshards.
 class Plans {
 public:
-  Plans(const sharding::Mesh &mesh, cost::CollectiveCost cost)
-      : mesh(mesh), cost(std::move(cost)) {}
+  Plans(const sharding::Mesh &mesh, MeshOp meshOp, const cost::CostModel &model)
+      : mesh(mesh), meshOp(meshOp), model(model), links(model.links()),
+        anywhere(links.link(mesh.numDevices())) {}
 
   const std::optional<ReshardPlan> &get(ShardingAttr from, ShardingAttr to,
                                         RankedTensorType type) {
@@ -41,15 +66,46 @@ public:
       FailureOr<Sharding> source = from.toSharding(mesh),
                           target = to.toSharding(mesh);
       if (succeeded(source) && succeeded(target))
-        entry->second = planReshard(mesh, type.getShape(), elementBytes(type),
-                                    *source, *target, cost);
+        entry->second = plan(*source, *target, type);
     }
     return entry->second;
   }
 
 private:
+  std::optional<ReshardPlan> plan(const Sharding &from, const Sharding &to,
+                                  RankedTensorType type) const {
+    auto planWith = [&](const cost::CollectiveCost &cost) {
+      return planReshard(mesh, type.getShape(), elementBytes(type), from, to,
+                         cost);
+    };
+    std::optional<ReshardPlan> stepwise = planWith(links);
+    if (!stepwise || stepwise->steps.size() < 2)
+      return stepwise;
+    // The search prices a group by its slowest link, as if each of its devices
+    // had one. A library goes through the nodes of a group by itself, with all
+    // of their links at once; and one call is joined with others more often
+    // than several are, so these must gain a third.
+    std::optional<ReshardPlan> atOnce = planWith(anywhere);
+    // But for the rounding of a ring's parts.
+    const int64_t rounding = 2 * mesh.numDevices();
+    if (atOnce->steps.size() >= stepwise->steps.size() ||
+        atOnce->wireBytes() > stepwise->wireBytes() + rounding)
+      return stepwise;
+    auto secondsOf = [&](const ReshardPlan &plan) {
+      return simulatedSeconds(plan, meshOp, model);
+    };
+    const std::optional<double> seconds = secondsOf(*atOnce),
+                                others = secondsOf(*stepwise);
+    constexpr double worthSeveral = 1.5;
+    return seconds && others && *seconds <= worthSeveral * *others ? atOnce
+                                                                   : stepwise;
+  }
+
   const sharding::Mesh &mesh;
-  cost::CollectiveCost cost;
+  MeshOp meshOp;
+  const cost::CostModel &model;
+  /// Of a cluster, and as if all devices were as far as those of the mesh are.
+  const cost::CollectiveCost links, anywhere;
   DenseMap<std::tuple<ShardingAttr, ShardingAttr, Type>,
            std::optional<ReshardPlan>>
       plans;
@@ -78,9 +134,9 @@ struct Traffic {
 
 class Localizer {
 public:
-  Localizer(MeshContext meshContext, const cost::CostModel &model,
-            bool keepsCpuInstructions)
-      : context(std::move(meshContext)), plans(context.mesh, model.links()),
+  Localizer(MeshContext meshContext, MeshOp meshOp,
+            const cost::CostModel &model, bool keepsCpuInstructions)
+      : context(std::move(meshContext)), plans(context.mesh, meshOp, model),
         keepsCpuInstructions(keepsCpuInstructions) {}
   Localizer(const Localizer &) = delete;
 
@@ -302,7 +358,7 @@ struct Localize : weft::impl::LocalizeBase<Localize> {
       return signalPassFailure();
     Localizer localizer({FlatSymbolRefAttr::get(mesh.getSymNameAttr()),
                          meshOfStage(mesh, model->cluster())},
-                        *model, keepCpuInstructions);
+                        mesh, *model, keepCpuInstructions);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
           failed(localizer.localizeFunction(function)))

@@ -77,8 +77,8 @@ ShardingAttr ReshardPrices::getAttr(Id id) {
   return attrs[id];
 }
 
-/// None if the step is local.
-static std::optional<cost::CollectiveKind> kindOf(const ReshardStep &step) {
+std::optional<cost::CollectiveKind>
+weft::collectiveOf(const ReshardStep &step) {
   switch (step.kind) {
   case ReshardKind::AllGather:
     return cost::CollectiveKind::AllGather;
@@ -100,7 +100,7 @@ static std::optional<cost::CollectiveKind> kindOf(const ReshardStep &step) {
 /// `step` is a collective.
 ReshardPrices::Call ReshardPrices::describe(const ReshardStep &step,
                                             Reduction reduction, Type element) {
-  Call call{*kindOf(step), -1, links.link(mesh.span(step.axes)).latencySeconds};
+  Call call{*collectiveOf(step), -1, links.link(mesh.span(step.axes)).latencySeconds};
   if (step.kind == ReshardKind::AllToAll || step.kind == ReshardKind::Permute)
     return call;
   std::vector<int64_t> key = {static_cast<int64_t>(call.kind)};

@@ -34,6 +34,10 @@ inline constexpr double combinedShare = 0.25;
 /// apart are one.
 sharding::AxisList withoutUnitAxes(const sharding::AxisList &axes);
 
+/// None if the step is local.
+std::optional<cost::CollectiveKind>
+collectiveOf(const sharding::ReshardStep &step);
+
 class ReshardPrices {
 public:
   /// Number of a sharding. Two shardings that place data alike on the mesh have

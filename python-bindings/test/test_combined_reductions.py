@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How many calls the gradients of a GPT-2 take in data parallel training."""
 
+import collections
 import functools
 
 import numpy as np
+import pytest
 import weft
 import weft.numpy as wnp
 import weft_models as models
@@ -33,23 +35,37 @@ def parameters():
             "blocks": [block] * LAYERS, "ln_f": norm}
 
 
-def reductions(**options):
-    """Of one step of GPT-2 small, 8 sequences for each of 8 devices."""
+def calls(devices=8, **options):
+    """Of one step of GPT-2 small, 8 sequences for each device, by kind."""
     loss = functools.partial(models.gpt2_loss, config=Config)
     params = parameters()
     state = {"params": params,
              "optimizer": {"mu": params, "nu": params, "step": array(dtype=np.int32)}}
-    tokens = array(64, CONTEXT, dtype=np.int32)
-    layout = weft.Layout(weft.make_mesh((8,), ("data",)), rest=weft.rules([(".*", P())]))
+    tokens = array(8 * devices, CONTEXT, dtype=np.int32)
+    layout = weft.Layout(weft.make_mesh((devices,), ("data",)), rest=weft.rules([(".*", P())]))
     step = weft.jit(models.train_step(loss, models.adamw()), layout=layout, donate_argnums=0,
                     in_shardings=(P(), P("data")), out_shardings=(P(), P()))
     lowered = step.lower(state, {"tokens": tokens, "targets": tokens})
     plan = lowered.compile(target="none", cluster="dgx-h100", **options)
-    return sum(each.count for each in plan.collectives() if each.kind == "all_reduce")
+    counts = collections.Counter()
+    for each in plan.collectives():
+        counts[each.kind] += each.count
+    return counts
+
+
+def reductions(**options):
+    return calls(**options)["all_reduce"]
 
 
 def test_gpt2_small_takes_ten_reductions_at_most():
     assert 2 <= reductions() <= 10
+
+
+@pytest.mark.parametrize("devices", [16, 24, 56, 64])
+def test_over_several_nodes_each_is_one_call(devices):
+    """Not cut into what stays in a node and what crosses nodes: a library does that within its call."""
+    counts = calls(devices)
+    assert set(counts) == {"all_reduce"} and counts["all_reduce"] <= 16
 
 
 def test_apart_there_is_one_for_each_parameter():
