@@ -42,12 +42,12 @@ std::optional<double> simulatedSeconds(const ReshardPlan &plan, MeshOp meshOp,
         kind != cost::CollectiveKind::ReduceScatter &&
         kind != cost::CollectiveKind::AllReduce)
       return std::nullopt;
-    seconds += model
-                   .collective({*kind,
-                                double(step.wireBytes) /
-                                    cost::busFactor(*kind, ranks),
-                                placeGroups(model, meshOp, step.axes)})
-                   .seconds;
+    seconds +=
+        model
+            .collective({*kind,
+                         double(step.wireBytes) / cost::busFactor(*kind, ranks),
+                         placeGroups(model, meshOp, step.axes)})
+            .seconds;
   }
   return seconds;
 }
@@ -60,20 +60,22 @@ public:
         anywhere(links.link(mesh.numDevices())) {}
 
   const std::optional<ReshardPlan> &get(ShardingAttr from, ShardingAttr to,
-                                        RankedTensorType type) {
-    auto [entry, isNew] = plans.try_emplace({from, to, type});
+                                        RankedTensorType type,
+                                        bool isGradient) {
+    auto [entry, isNew] = plans.try_emplace({from, to, type, int(isGradient)});
     if (isNew) {
       FailureOr<Sharding> source = from.toSharding(mesh),
                           target = to.toSharding(mesh);
       if (succeeded(source) && succeeded(target))
-        entry->second = plan(*source, *target, type);
+        entry->second = plan(*source, *target, type, isGradient);
     }
     return entry->second;
   }
 
 private:
   std::optional<ReshardPlan> plan(const Sharding &from, const Sharding &to,
-                                  RankedTensorType type) const {
+                                  RankedTensorType type,
+                                  bool isGradient) const {
     auto planWith = [&](const cost::CollectiveCost &cost) {
       return planReshard(mesh, type.getShape(), elementBytes(type), from, to,
                          cost);
@@ -83,8 +85,7 @@ private:
       return stepwise;
     // The search prices a group by its slowest link, as if each of its devices
     // had one. A library goes through the nodes of a group by itself, with all
-    // of their links at once; and one call is joined with others more often
-    // than several are, so these must gain a third.
+    // of their links at once.
     std::optional<ReshardPlan> atOnce = planWith(anywhere);
     // But for the rounding of a ring's parts.
     const int64_t rounding = 2 * mesh.numDevices();
@@ -96,7 +97,9 @@ private:
     };
     const std::optional<double> seconds = secondsOf(*atOnce),
                                 others = secondsOf(*stepwise);
-    constexpr double worthSeveral = 1.5;
+    // One call is combined with others more often than several are, which then
+    // must gain a third.
+    const double worthSeveral = isGradient ? 1.5 : 1;
     return seconds && others && *seconds <= worthSeveral * *others ? atOnce
                                                                    : stepwise;
   }
@@ -106,7 +109,7 @@ private:
   const cost::CostModel &model;
   /// Of a cluster, and as if all devices were as far as those of the mesh are.
   const cost::CollectiveCost links, anywhere;
-  DenseMap<std::tuple<ShardingAttr, ShardingAttr, Type>,
+  DenseMap<std::tuple<ShardingAttr, ShardingAttr, Type, int>,
            std::optional<ReshardPlan>>
       plans;
 };
@@ -199,7 +202,9 @@ RankedTensorType Localizer::localType(Location loc, RankedTensorType global,
 LogicalResult Localizer::localizeReshard(ReshardOp op) {
   RankedTensorType global = globalTypes.at(op.getOperand());
   ShardingAttr from = shardings.at(op.getOperand()), to = op.getSharding();
-  const std::optional<ReshardPlan> &plan = plans.get(from, to, global);
+  const bool isGradient = !gradientOf(getValueOrigin(op.getOperand())).empty();
+  const std::optional<ReshardPlan> &plan =
+      plans.get(from, to, global, isGradient);
   if (!plan)
     return op.emitError() << "cannot reshard " << from << " to " << to
                           << " for " << global;

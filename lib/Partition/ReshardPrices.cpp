@@ -100,7 +100,8 @@ weft::collectiveOf(const ReshardStep &step) {
 /// `step` is a collective.
 ReshardPrices::Call ReshardPrices::describe(const ReshardStep &step,
                                             Reduction reduction, Type element) {
-  Call call{*collectiveOf(step), -1, links.link(mesh.span(step.axes)).latencySeconds};
+  Call call{*collectiveOf(step), -1,
+            links.link(mesh.span(step.axes)).latencySeconds};
   if (step.kind == ReshardKind::AllToAll || step.kind == ReshardKind::Permute)
     return call;
   std::vector<int64_t> key = {static_cast<int64_t>(call.kind)};

@@ -126,10 +126,13 @@ static auto orderOf(const cost::Placement &each) {
 
 std::vector<cost::Placement> Groups::placementsOfAxes() const {
   std::vector<cost::Placement> worst(names.size());
-  for (size_t group = 0; group < placements.size(); ++group)
-    if (cost::Placement &most = worst[numbers[group]];
-        orderOf(placements[group]) > orderOf(most))
-      most = placements[group];
+  std::vector<bool> isKnown(names.size());
+  for (size_t group = 0; group < placements.size(); ++group) {
+    const size_t axes = numbers[group];
+    if (!isKnown[axes] || orderOf(placements[group]) > orderOf(worst[axes]))
+      worst[axes] = placements[group];
+    isKnown[axes] = true;
+  }
   if (pipelineAxis.empty())
     return worst;
   for (uint32_t role = 1; role < roles.size; ++role)
