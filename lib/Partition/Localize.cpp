@@ -29,8 +29,8 @@ using sharding::Sharding;
 
 namespace {
 
-/// Of a plan that gathers and reduces alone; else no value.
-std::optional<double> simulatedSeconds(const ReshardPlan &plan, MeshOp meshOp,
+/// By the cost model, of a plan that gathers and reduces alone; else no value.
+std::optional<double> predictedSeconds(const ReshardPlan &plan, MeshOp meshOp,
                                        const cost::CostModel &model) {
   double seconds = 0;
   for (const sharding::ReshardStep &step : plan.steps) {
@@ -89,11 +89,11 @@ private:
     std::optional<ReshardPlan> atOnce = planWith(anywhere);
     // But for the rounding of a ring's parts.
     const int64_t rounding = 2 * mesh.numDevices();
-    if (atOnce->steps.size() >= stepwise->steps.size() ||
+    if (!atOnce || atOnce->steps.size() >= stepwise->steps.size() ||
         atOnce->wireBytes() > stepwise->wireBytes() + rounding)
       return stepwise;
     auto secondsOf = [&](const ReshardPlan &plan) {
-      return simulatedSeconds(plan, meshOp, model);
+      return predictedSeconds(plan, meshOp, model);
     };
     const std::optional<double> seconds = secondsOf(*atOnce),
                                 others = secondsOf(*stepwise);
