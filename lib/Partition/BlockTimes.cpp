@@ -7,6 +7,8 @@
 
 #include "BlockTimes.h"
 
+#include "StoredValues.h"
+
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/TensorTypes.h"
@@ -17,36 +19,80 @@
 using namespace mlir;
 using namespace weft;
 
-static double secondsOf(Operation *op, const cost::CostModel &model) {
-  if (isa<CommunicationOpInterface>(op) || isView(op) ||
-      op->hasTrait<OpTrait::ConstantLike>())
+namespace {
+
+/// Walks over a block in order. An op that is no product, attention or loop
+/// becomes part of a kernel with those around it, up to the next op that is
+/// one: what such a kernel takes is what it reads and writes of memory, once
+/// each.
+class SecondsOfOps {
+public:
+  explicit SecondsOfOps(const cost::CostModel &model) : model(model) {}
+
+  double next(Operation *op);
+
+private:
+  std::optional<double> secondsAlone(Operation *op);
+  int64_t bytesRead(Value value);
+
+  const cost::CostModel &model;
+  /// What has been made or read since the last op that stands alone.
+  DenseSet<Value> near;
+};
+
+} // namespace
+
+int64_t SecondsOfOps::bytesRead(Value value) {
+  Operation *producer = value.getDefiningOp();
+  if (producer && producer->hasTrait<OpTrait::ConstantLike>())
     return 0;
-  if (auto loop = dyn_cast<RepeatOp>(op)) {
-    double seconds = 0;
-    for (Operation &inner : loop.getBlock().without_terminator())
-      seconds += secondsOf(&inner, model);
-    return double(loop.getCount()) * seconds;
-  }
-  return llvm::TypeSwitch<Operation *, double>(op)
+  if (producer && isView(producer))
+    return bytesRead(producer->getOperand(0));
+  return isStored(value) && near.insert(value).second ? bytesOf(value) : 0;
+}
+
+std::optional<double> SecondsOfOps::secondsAlone(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<double>>(op)
       .Case([&](ProductOpInterface product) {
         return model.gemm(product.getGemm());
       })
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
-      .Default([&](Operation *) {
-        int64_t bytes = 0;
-        for (Value result : op->getResults())
-          bytes += bytesOf(result);
-        return double(bytes) * model.secondsPerByte();
-      });
+      .Case([&](RepeatOp loop) {
+        SecondsOfOps inner(model);
+        double seconds = 0;
+        for (Operation &each : loop.getBlock().without_terminator())
+          seconds += inner.next(&each);
+        return double(loop.getCount()) * seconds;
+      })
+      .Default(std::nullopt);
+}
+
+double SecondsOfOps::next(Operation *op) {
+  if (isa<CommunicationOpInterface>(op) || isView(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  if (std::optional<double> alone = secondsAlone(op)) {
+    near.clear();
+    return *alone;
+  }
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes += bytesRead(operand);
+  for (Value result : op->getResults()) {
+    bytes += isStored(result) ? bytesOf(result) : 0;
+    near.insert(result);
+  }
+  return double(bytes) * model.secondsPerByte();
 }
 
 BlockTimes::BlockTimes(Block &block, const cost::CostModel &model)
     : model(model) {
+  SecondsOfOps seconds(model);
   double now = 0;
   for (Operation &op : block) {
     begins.push_back(now);
-    now += secondsOf(&op, model);
+    now += seconds.next(&op);
   }
   begins.push_back(now);
 }
@@ -60,7 +106,8 @@ double BlockTimes::ready(Value value, size_t number) const {
   Operation *last = loop.getYield()->getOperand(index).getDefiningOp();
   if (!last || last->getBlock() != &loop.getBlock())
     return end;
+  SecondsOfOps seconds(model);
   for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
-    end -= secondsOf(op, model);
+    end -= seconds.next(op);
   return end;
 }

@@ -18,9 +18,10 @@
 
 #include "BlockTimes.h"
 #include "BranchOrder.h"
+#include "CollectiveBuckets.h"
 #include "CollectiveRows.h"
+#include "StoredValues.h"
 
-#include "weft/Cost/Buckets.h"
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
@@ -42,13 +43,6 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-/// The share of a combined collective above which one stays by itself: it has
-/// little latency to save, and its bytes would be held twice or waited for.
-static constexpr double largestShare = 0.25;
-/// Of all bytes that are summed in the same way, what is held at most until it
-/// is sent.
-static constexpr double heldShare = 0.125;
-
 static bool isCandidate(Operation *op) {
   auto collective = dyn_cast_if_present<CommunicationOpInterface>(op);
   return collective && collective.canCombine();
@@ -56,31 +50,8 @@ static bool isCandidate(Operation *op) {
 
 namespace {
 
-/// A collective that may become part of another one.
-struct Candidate {
-  CommunicationOpInterface op;
-  /// Of the op in the block; it can stand before any op from the second to the
-  /// third number.
-  size_t number, earliest, latest;
-  int64_t wireBytes;
-  cost::CollectiveCall call;
-  /// When its operand is there, and when its result is needed.
-  double ready = 0, needed = 0;
-  /// Whether anything is computed beside it. Otherwise it takes its time
-  /// whenever it runs.
-  bool isHidden = true;
-  /// Nothing hides it, so it waits for nothing else.
-  bool isAlone = false;
-};
-
 /// What collectives have in common that can be one.
 using Key = std::tuple<Attribute, Attribute, Type, Attribute, unsigned>;
-
-/// Collectives that become one, before the op of a number.
-struct Bucket {
-  SmallVector<Candidate> members;
-  size_t earliest = 0, latest = SIZE_MAX;
-};
 
 class Combiner {
 public:
@@ -89,8 +60,7 @@ public:
       : block(block), model(model), times(block, model), links(model.links()),
         nearest(links.link(1)),
         smallBytes(nearest.latencySeconds / nearest.secondsPerByte),
-        secondsPerByte(model.secondsPerByte()), latencies(latencies),
-        combined(combined) {}
+        latencies(latencies), combined(combined) {}
 
   void run();
 
@@ -100,7 +70,8 @@ private:
   using Position = std::pair<size_t, int64_t>;
 
   bool isEarly(Operation *op) const;
-  bool isFollower(Operation *op) const;
+  Operation *sourceOf(Operation *op) const;
+  void addFollower(Operation *op);
   void findWhatMoves();
   bool moves(Operation *op) const {
     return isCandidate(op) || followers.contains(op);
@@ -112,11 +83,8 @@ private:
                 SetVector<Operation *> &added) const;
   void moveFollowers(SmallVector<Value> results, Operation *place,
                      Position position);
-  bool isWorthIt(const Bucket &bucket, const cost::Link &link) const;
-  double mostWireBytes(ArrayRef<Candidate> candidates) const;
-  static Bucket join(ArrayRef<Candidate> candidates);
-  cost::CallSeconds secondsOf(ArrayRef<Candidate> candidates) const;
-  void fill(SmallVectorImpl<Candidate> &candidates);
+  void findSoonest();
+  HeldSpan heldBy(Operation *op, size_t earliest) const;
   void combine(const Bucket &bucket);
 
   Block &block;
@@ -127,16 +95,17 @@ private:
   /// Of what may be held longer for fewer calls: what is sent while a call
   /// begins.
   int64_t smallBytes;
-  /// Of what is read or written.
-  double secondsPerByte;
   int64_t latencies;
   int64_t &combined;
   std::vector<Operation *> ops;
   DenseMap<Operation *, size_t> numbers;
-  DenseSet<Operation *> early, followers;
+  DenseSet<Operation *> early;
+  /// With the collective that they follow, if it is one.
+  DenseMap<Operation *, Operation *> followers;
   /// Of collectives and what follows them: the number of the last op before
   /// which it can stand.
   DenseMap<Operation *, size_t> latest;
+  std::vector<size_t> soonest;
   /// Of ops that have moved.
   DenseMap<Operation *, Position> positions;
   int64_t numCombined = 0;
@@ -147,11 +116,6 @@ private:
 //===----------------------------------------------------------------------===//
 // What can be combined
 //===----------------------------------------------------------------------===//
-
-static bool isAllReduce(const Candidate &candidate) {
-  CommunicationOpInterface op = candidate.op;
-  return op.isAllReduce();
-}
 
 static Key keyOf(CommunicationOpInterface op) {
   return {op->getName().getIdentifier(), op.getGroupReduction(),
@@ -177,24 +141,35 @@ static int64_t bytesHeld(Operation *op) {
   return bytesOf(isa<arith::ExtFOp>(op) ? op->getOperand(0) : op->getResult(0));
 }
 
-/// What is computed of one collective is no larger than what it gives, what is
-/// computed of several or of other values small: little is held longer.
-bool Combiner::isFollower(Operation *op) const {
+/// The collective that an op is or follows; none if there are several.
+Operation *Combiner::sourceOf(Operation *op) const {
+  return isCandidate(op) ? op : followers.lookup(op);
+}
+
+/// What is computed of one collective, and of arguments, which are held anyway,
+/// is no larger than what it gives, what is computed of several or of other
+/// values small: little is held longer.
+void Combiner::addFollower(Operation *op) {
   if (!canMove(op))
-    return false;
+    return;
+  SetVector<Operation *> sources;
   SetVector<Value> operands;
-  for (Value operand : op->getOperands())
-    if (!matchPattern(operand, m_Constant()))
-      operands.insert(operand);
-  int64_t most = operands.size() == 1 ? bytesOf(operands.front()) : smallBytes;
-  return bytesHeld(op) <= most &&
-         llvm::all_of(
-             operands,
-             [&](Value operand) { return bytesOf(operand) <= most; }) &&
-         llvm::any_of(operands, [&](Value operand) {
-           Operation *producer = operand.getDefiningOp();
-           return producer && producer->getBlock() == &block && moves(producer);
-         });
+  bool follows = false;
+  for (Value operand : op->getOperands()) {
+    if (isa<BlockArgument>(operand) || matchPattern(operand, m_Constant()))
+      continue;
+    Operation *producer = operand.getDefiningOp();
+    const bool moving = producer->getBlock() == &block && moves(producer);
+    follows |= moving;
+    sources.insert(moving ? sourceOf(producer) : nullptr);
+    operands.insert(operand);
+  }
+  Operation *source = sources.size() == 1 ? sources.front() : nullptr;
+  int64_t most = source ? bytesOf(source->getResult(0)) : smallBytes;
+  if (follows && bytesHeld(op) <= most &&
+      llvm::all_of(operands,
+                   [&](Value operand) { return bytesOf(operand) <= most; }))
+    followers[op] = source;
 }
 
 /// What a collective needs of another one, itself or through what follows it,
@@ -204,8 +179,8 @@ void Combiner::findWhatMoves() {
   for (Operation *op : ops)
     if (isEarly(op))
       early.insert(op);
-    else if (isFollower(op))
-      followers.insert(op);
+    else
+      addFollower(op);
   for (Operation *op : llvm::reverse(ops)) {
     if (!moves(op))
       continue;
@@ -218,6 +193,34 @@ void Combiner::findWhatMoves() {
     }
     latest[op] = last;
   }
+}
+
+/// By number: behind how many ops each could stand at most if what is computed
+/// element by element were computed as soon as it can be.
+void Combiner::findSoonest() {
+  auto floats = [](Operation *op) {
+    return isCandidate(op) || (canMove(op) && !standsAlone(op));
+  };
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    size_t &place = soonest.emplace_back(floats(op) ? 0 : number);
+    if (!floats(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (auto found = numbers.find(operand.getDefiningOp());
+          found != numbers.end())
+        place = std::max(place, soonest[found->second] + !floats(found->first));
+  }
+}
+
+/// What a collective holds from its operand's making to the last use of its
+/// result, both as soon as they can be.
+HeldSpan Combiner::heldBy(Operation *op, size_t earliest) const {
+  HeldSpan held{earliest, earliest + 1, bytesOf(op->getResult(0))};
+  for (Operation *user : op->getUsers()) {
+    user = block.findAncestorOpInBlock(*user);
+    held.end = std::max(held.end, soonest[numbers.at(user)] + 1);
+  }
+  return held;
 }
 
 std::optional<Candidate> Combiner::describe(Operation *op,
@@ -241,8 +244,9 @@ std::optional<Candidate> Combiner::describe(Operation *op,
     earliest = moves(producer) ? number + 1 : found->second + 1;
   if (earliest > latest.at(op))
     return std::nullopt;
-  Candidate found = {communication, number, earliest,
-                     latest.at(op), bytes,  callOf(communication, model)};
+  Candidate found = {communication,       number, earliest,
+                     latest.at(op),       bytes,  callOf(communication, model),
+                     heldBy(op, earliest)};
   found.ready = times.at(earliest);
   if (auto place = numbers.find(producer);
       place != numbers.end() && isa<RepeatOp>(producer))
@@ -250,126 +254,10 @@ std::optional<Candidate> Combiner::describe(Operation *op,
   found.needed = times.at(found.latest);
   found.isHidden = model.hides(found.call);
   // Where nothing is hidden, nobody computes while it waits for others.
-  found.isAlone =
+  found.isExposed =
       isLarge && found.isHidden &&
       found.needed - found.ready < model.collective(found.call).seconds;
   return found;
-}
-
-//===----------------------------------------------------------------------===//
-// Buckets
-//===----------------------------------------------------------------------===//
-
-/// Whether the calls saved take longer than copying to one tensor and back.
-/// Sums need no copies, but for small ones whose parts have no place of theirs.
-bool Combiner::isWorthIt(const Bucket &bucket, const cost::Link &link) const {
-  if (isAllReduce(bucket.members.front()))
-    return true;
-  int64_t copied = 0;
-  for (const Candidate &member : bucket.members)
-    copied +=
-        bytesOf(member.op->getOperand(0)) + bytesOf(member.op->getResult(0));
-  // Each byte is read and written.
-  return 2.0 * double(copied) * secondsPerByte <
-         double(bucket.members.size() - 1) * link.latencySeconds;
-}
-
-/// The most that a bucket sends. Sums are sent from where they are made, and
-/// held until then. Anything else is copied to one tensor, and what is gathered
-/// is all there at once: sharded parameters must not become whole ones.
-double Combiner::mostWireBytes(ArrayRef<Candidate> candidates) const {
-  const cost::Link link = links.link(findGroups(candidates.front().op).span);
-  const double once = link.latencySeconds / link.secondsPerByte;
-  double all = 0;
-  for (const Candidate &candidate : candidates)
-    all += double(candidate.wireBytes);
-  if (isAllReduce(candidates.front()))
-    return std::max(latencies * once, heldShare * all);
-  return std::min(latencies * once, std::max(once, heldShare * all));
-}
-
-Bucket Combiner::join(ArrayRef<Candidate> candidates) {
-  Bucket bucket;
-  for (const Candidate &candidate : candidates) {
-    bucket.members.push_back(candidate);
-    bucket.earliest = std::max(bucket.earliest, candidate.earliest);
-    bucket.latest = std::min(bucket.latest, candidate.latest);
-  }
-  return bucket;
-}
-
-/// Seconds of one call for candidates; infinite where they have no place in
-/// common, or too many bytes.
-cost::CallSeconds Combiner::secondsOf(ArrayRef<Candidate> candidates) const {
-  const double most = mostWireBytes(candidates);
-  return [=, this](size_t begin, size_t end) {
-    cost::CollectiveCall call = candidates[begin].call;
-    size_t earliest = candidates[begin].earliest,
-           latest = candidates[begin].latest;
-    double wireBytes = double(candidates[begin].wireBytes);
-    for (const Candidate &next : candidates.slice(begin + 1, end - begin - 1)) {
-      earliest = std::max(earliest, next.earliest);
-      latest = std::min(latest, next.latest);
-      wireBytes += double(next.wireBytes);
-      call.bytes += next.call.bytes;
-    }
-    auto isAlone = [](const Candidate &each) { return each.isAlone; };
-    if (end - begin > 1 &&
-        (earliest > latest || wireBytes > most ||
-         llvm::any_of(candidates.slice(begin, end - begin), isAlone)))
-      return std::numeric_limits<double>::infinity();
-    return model.collective(call).seconds;
-  };
-}
-
-/// Sums are taken in the order in which operands are made, all-gathers in that
-/// of their users, as gathered tensors are kept no longer than needed: time
-/// runs backwards for them.
-void Combiner::fill(SmallVectorImpl<Candidate> &candidates) {
-  if (candidates.size() < 2)
-    return;
-  bool gathers = candidates.front().op.isAllGather();
-  llvm::sort(candidates, [&](const Candidate &a, const Candidate &b) {
-    return gathers
-               ? std::pair(a.latest, a.number) > std::pair(b.latest, b.number)
-               : std::pair(a.earliest, a.number) <
-                     std::pair(b.earliest, b.number);
-  });
-  // Those that stay alone matter at the end, where others shall not hold them
-  // up.
-  auto *last =
-      std::find_if_not(candidates.rbegin(), candidates.rend(),
-                       [](const Candidate &each) { return each.isAlone; })
-          .base();
-  candidates.erase(
-      std::remove_if(candidates.begin(), last,
-                     [](const Candidate &each) { return each.isAlone; }),
-      last);
-  if (candidates.empty())
-    return;
-  std::vector<double> ready;
-  for (const Candidate &candidate : candidates) {
-    double time = !candidate.isHidden ? 0
-                  : gathers           ? times.whole() - candidate.needed
-                                      : candidate.ready;
-    ready.push_back(ready.empty() ? time : std::max(ready.back(), time));
-  }
-  const cost::Link link = links.link(findGroups(candidates.front().op).span);
-  std::vector<Bucket> buckets;
-  size_t begin = 0;
-  for (size_t end :
-       cost::chooseBuckets(ready, secondsOf(candidates), model.launch())) {
-    buckets.push_back(join(ArrayRef(candidates).slice(begin, end - begin)));
-    if (gathers)
-      std::reverse(buckets.back().members.begin(),
-                   buckets.back().members.end());
-    begin = end;
-  }
-  if (gathers)
-    std::reverse(buckets.begin(), buckets.end());
-  for (const Bucket &bucket : buckets)
-    if (bucket.members.size() > 1 && isWorthIt(bucket, link))
-      combine(bucket);
 }
 
 //===----------------------------------------------------------------------===//
@@ -493,15 +381,53 @@ void Combiner::run() {
     numbers[&op] = number;
   }
   findWhatMoves();
+  findSoonest();
   llvm::MapVector<Key, SmallVector<Candidate>> byKey;
   for (auto [number, op] : llvm::enumerate(ops))
     if (std::optional<Candidate> candidate = describe(op, number))
       byKey[keyOf(candidate->op)].push_back(*candidate);
   for (auto &[key, candidates] : byKey)
-    fill(candidates);
+    for (const Bucket &bucket : chooseBuckets(block, std::move(candidates),
+                                              times.whole(), latencies, model))
+      combine(bucket);
   for (Operation *op : llvm::reverse(ops))
     if (isCandidate(op) && op->use_empty())
       op->erase();
+}
+
+/// Moves an op, and what it alone is made of element by element, up to right
+/// behind its operands.
+static void raise(Operation *op) {
+  Block &block = *op->getBlock();
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      continue;
+    if (producer->hasTrait<OpTrait::ConstantLike>())
+      producer->moveBefore(&block, block.begin());
+    else if (canMove(producer) && producer->hasOneUse() &&
+             OpTrait::hasElementwiseMappableTraits(producer))
+      raise(producer);
+    if (!last || last->isBeforeInBlock(producer))
+      last = producer;
+  }
+  if (last)
+    op->moveAfter(last);
+}
+
+/// Where partial sums are used, something may be done to them first, such as a
+/// factor of a learning rate: it is done where they are made.
+static void raiseSummed(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    auto collective = dyn_cast<CommunicationOpInterface>(op);
+    if (!isCandidate(&op) || !collective.isAllReduce())
+      continue;
+    Operation *summed = op.getOperand(0).getDefiningOp();
+    if (summed && summed->getBlock() == &block && canMove(summed) &&
+        summed->hasOneUse() && OpTrait::hasElementwiseMappableTraits(summed))
+      raise(summed);
+  }
 }
 
 /// Brings sums of branches together that take a latency and little more. Those
@@ -540,8 +466,10 @@ struct CombineCollectives
     int64_t count = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) {
-        if (latencies > 0)
+        if (latencies > 0) {
+          raiseSummed(*block);
           raiseSmall(*block, *model);
+        }
         Combiner(*block, *model, latencies, count).run();
       });
     combined += count;

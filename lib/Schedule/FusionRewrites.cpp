@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace weft;
 
@@ -251,12 +253,16 @@ static SmallVector<Operation *> findProducers(Operation *op) {
 }
 
 void weft::sortBehindOperands(Block &body) {
-  DenseSet<Operation *> placed;
-  /// By op: what waits for it, in the order of the block.
+  DenseMap<Operation *, size_t> numbers, missing;
+  /// By op: what waits for it.
   DenseMap<Operation *, SmallVector<Operation *, 2>> waiting;
-  DenseMap<Operation *, size_t> missing;
-  SmallVector<Operation *> order, ready;
+  /// By number.
+  std::map<size_t, Operation *> ready;
+  SmallVector<Operation *> order;
+  DenseSet<Operation *> placed;
   for (Operation &op : body.without_terminator()) {
+    const size_t number = numbers.size();
+    numbers[&op] = number;
     SmallVector<Operation *> producers = findProducers(&op);
     llvm::erase_if(producers,
                    [&](Operation *producer) { return placed.count(producer); });
@@ -266,17 +272,15 @@ void weft::sortBehindOperands(Block &body) {
         waiting[producer].push_back(&op);
       continue;
     }
-    ready.push_back(&op);
+    ready[number] = &op;
     while (!ready.empty()) {
-      Operation *next = ready.pop_back_val();
+      Operation *next = ready.begin()->second;
+      ready.erase(ready.begin());
       order.push_back(next);
       placed.insert(next);
-      auto found = waiting.find(next);
-      if (found == waiting.end())
-        continue;
-      for (Operation *waits : llvm::reverse(found->second))
+      for (Operation *waits : waiting.lookup(next))
         if (--missing[waits] == 0)
-          ready.push_back(waits);
+          ready[numbers.at(waits)] = waits;
     }
   }
   if (missing.empty())

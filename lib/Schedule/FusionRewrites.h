@@ -64,7 +64,8 @@ void splitFullReductions(
     mlir::Block &body,
     llvm::function_ref<bool(mlir::Operation *)> isElementwise);
 
-/// Moves ops that stand before one of their operands right behind the last.
+/// Moves ops that stand before one of their operands right behind the last;
+/// those that wait for the same one keep their order.
 void sortBehindOperands(mlir::Block &body);
 
 } // namespace weft

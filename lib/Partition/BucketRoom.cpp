@@ -1,0 +1,128 @@
+//===- BucketRoom.cpp - What may be held until it is sent -----------------===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BucketRoom.h"
+
+#include "StoredValues.h"
+
+#include "weft/IR/InstructionOpInterface.h"
+#include "weft/IR/TensorTypes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace weft;
+
+/// As much more than the block and its arguments hold may be held for fewer
+/// calls, as for the sake of overlap (`arena-growth` of
+/// --weft-start-collectives).
+static constexpr double growth = 0.05;
+
+namespace {
+
+struct LastUse {
+  size_t number;
+  bool isReturned;
+};
+
+} // namespace
+
+static LastUse lastUseOf(Value value,
+                         const DenseMap<Operation *, size_t> &numbers) {
+  Block &block = *value.getParentBlock();
+  LastUse last{numbers.at(value.getDefiningOp()), false};
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+    Value view = viewOf(use);
+    const LastUse behind =
+        view ? lastUseOf(view, numbers)
+             : LastUse{numbers.at(user),
+                       user->hasTrait<OpTrait::IsTerminator>()};
+    last.number = std::max(last.number, behind.number);
+    last.isReturned |= behind.isReturned;
+  }
+  return last;
+}
+
+/// Before each op, of all but what is sent.
+static std::vector<int64_t>
+findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
+  DenseMap<Operation *, size_t> numbers;
+  for (Operation &op : block)
+    numbers.try_emplace(&op, numbers.size());
+  std::vector<int64_t> bytes(numbers.size() + 1);
+  for (Operation &op : block) {
+    if (senders.contains(&op) || isView(&op) ||
+        op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    for (Value result : op.getResults()) {
+      if (!isStored(result))
+        continue;
+      const LastUse last = lastUseOf(result, numbers);
+      if (last.isReturned)
+        continue;
+      bytes[numbers.at(&op)] += bytesOf(result);
+      bytes[last.number + 1] -= bytesOf(result);
+    }
+  }
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  return bytes;
+}
+
+BucketRoom::BucketRoom(Block &block, const DenseSet<Operation *> &senders,
+                       ArrayRef<HeldSpan> sent) {
+  const std::vector<int64_t> others = findHeldBytes(block, senders);
+  places = {0, others.size()};
+  for (const HeldSpan &span : sent)
+    places.insert(places.end(), {span.begin, span.end});
+  llvm::sort(places);
+  places.erase(llvm::unique(places), places.end());
+  std::vector<int64_t> changes(places.size());
+  for (const HeldSpan &span : sent) {
+    changes[placeOf(span.begin)] += span.bytes;
+    changes[placeOf(span.end)] -= span.bytes;
+  }
+  int64_t ofSent = 0;
+  for (size_t i = 0; i + 1 < places.size(); ++i) {
+    ofSent += changes[i];
+    held.push_back(ofSent + *std::max_element(others.begin() + places[i],
+                                              others.begin() + places[i + 1]));
+    most = std::max(most, held.back());
+  }
+  int64_t all = most;
+  for (BlockArgument argument : block.getArguments())
+    all += bytesOf(argument);
+  most += int64_t(growth * double(all));
+}
+
+size_t BucketRoom::placeOf(size_t number) const {
+  return llvm::lower_bound(places, number) - places.begin();
+}
+
+bool BucketRoom::fits(ArrayRef<HeldSpan> together) const {
+  size_t begin = SIZE_MAX, end = 0;
+  int64_t early = 0, late = 0;
+  for (const HeldSpan &span : together) {
+    begin = std::min(begin, span.begin);
+    end = std::max(end, span.end);
+    early += span.bytes;
+  }
+  const size_t first = placeOf(begin), last = placeOf(end);
+  std::vector<int64_t> begun(last - first + 1), ended(last - first + 1);
+  for (const HeldSpan &span : together) {
+    begun[placeOf(span.begin) - first] += span.bytes;
+    ended[placeOf(span.end) - first] += span.bytes;
+  }
+  for (size_t place = first; place < last; ++place) {
+    early -= begun[place - first];
+    late += ended[place - first];
+    // What waits for its call is under way while the next call's is made.
+    if (held[place] + early + 2 * late > most)
+      return false;
+  }
+  return true;
+}

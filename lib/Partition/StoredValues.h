@@ -1,0 +1,35 @@
+//===- StoredValues.h - What is written to memory ---------------*- C++ -*-===//
+//
+// Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which values of a program of local shapes will be written to memory, as far
+// as that can be said before kernels are made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEFT_LIB_PARTITION_STOREDVALUES_H
+#define WEFT_LIB_PARTITION_STOREDVALUES_H
+
+#include "mlir/IR/Operation.h"
+
+namespace weft {
+
+/// Whether an op becomes no part of a kernel with others: products, attention
+/// and loops.
+bool standsAlone(mlir::Operation *op);
+
+/// The result of a view, such as a reshape, that is the value that it uses;
+/// none where something else uses it.
+mlir::Value viewOf(mlir::OpOperand &use);
+
+/// Whether a value is written to memory: one that a kernel makes is if
+/// something else reads it. What kernels keep for later ones, they can compute
+/// again.
+bool isStored(mlir::Value value);
+
+} // namespace weft
+
+#endif // WEFT_LIB_PARTITION_STOREDVALUES_H
