@@ -38,6 +38,7 @@ private:
   const cost::CostModel &model;
   /// What has been made or read since the last op that stands alone.
   DenseSet<Value> near;
+  StoredValues stored;
 };
 
 } // namespace
@@ -48,7 +49,8 @@ int64_t SecondsOfOps::bytesRead(Value value) {
     return 0;
   if (producer && isView(producer))
     return bytesRead(producer->getOperand(0));
-  return isStored(value) && near.insert(value).second ? bytesOf(value) : 0;
+  return near.insert(value).second && stored.contains(value) ? bytesOf(value)
+                                                             : 0;
 }
 
 std::optional<double> SecondsOfOps::secondsAlone(Operation *op) {
@@ -80,7 +82,7 @@ double SecondsOfOps::next(Operation *op) {
   for (Value operand : op->getOperands())
     bytes += bytesRead(operand);
   for (Value result : op->getResults()) {
-    bytes += isStored(result) ? bytesOf(result) : 0;
+    bytes += stored.contains(result) ? bytesOf(result) : 0;
     near.insert(result);
   }
   return double(bytes) * model.secondsPerByte();

@@ -37,7 +37,7 @@ static LastUse lastUseOf(Value value,
   LastUse last{numbers.at(value.getDefiningOp()), false};
   for (OpOperand &use : value.getUses()) {
     Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-    Value view = viewOf(use);
+    Value view = user == use.getOwner() ? viewOf(use) : Value();
     const LastUse behind =
         view ? lastUseOf(view, numbers)
              : LastUse{numbers.at(user),
@@ -54,13 +54,14 @@ findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
   DenseMap<Operation *, size_t> numbers;
   for (Operation &op : block)
     numbers.try_emplace(&op, numbers.size());
+  StoredValues stored;
   std::vector<int64_t> bytes(numbers.size() + 1);
   for (Operation &op : block) {
     if (senders.contains(&op) || isView(&op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     for (Value result : op.getResults()) {
-      if (!isStored(result))
+      if (!stored.contains(result))
         continue;
       const LastUse last = lastUseOf(result, numbers);
       if (last.isReturned)

@@ -57,6 +57,8 @@ private:
   const bool gathers, sums;
   const cost::Link link;
   std::vector<Run> runs;
+  /// By run.
+  std::vector<HeldSpan> held;
   double mostBytes = 0;
   std::optional<BucketRoom> room;
 };
@@ -101,7 +103,6 @@ BucketChoice::BucketChoice(Block &block, SmallVector<Candidate> &candidates,
   DenseSet<Operation *> senders;
   for (const Candidate &candidate : candidates)
     senders.insert(candidate.op);
-  SmallVector<HeldSpan> held;
   for (const Run &run : runs)
     held.push_back(run.held);
   room.emplace(block, senders, held);
@@ -166,16 +167,16 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
   call.bytes = 0;
   size_t earliest = 0, latest = SIZE_MAX;
   double wireBytes = 0;
-  SmallVector<HeldSpan> held;
   for (const Run &run : ArrayRef(runs).slice(begin, end - begin)) {
     earliest = std::max(earliest, run.earliest);
     latest = std::min(latest, run.latest);
     wireBytes += double(run.wireBytes);
     call.bytes += run.callBytes;
-    held.push_back(run.held);
   }
-  if (end - begin > 1 && (earliest > latest || (wireBytes > mostBytes &&
-                                                !(room && room->fits(held)))))
+  if (end - begin > 1 &&
+      (earliest > latest ||
+       (wireBytes > mostBytes &&
+        !(room && room->fits(ArrayRef(held).slice(begin, end - begin))))))
     return std::numeric_limits<double>::infinity();
   return model.collective(call).seconds;
 }

@@ -395,39 +395,80 @@ void Combiner::run() {
       op->erase();
 }
 
-/// Moves an op, and what it alone is made of element by element, up to right
-/// behind its operands.
-static void raise(Operation *op) {
-  Block &block = *op->getBlock();
-  Operation *last = nullptr;
-  for (Value operand : op->getOperands()) {
-    Operation *producer = operand.getDefiningOp();
-    if (!producer || producer->getBlock() != &block)
-      continue;
-    if (producer->hasTrait<OpTrait::ConstantLike>())
-      producer->moveBefore(&block, block.begin());
-    else if (canMove(producer) && producer->hasOneUse() &&
-             OpTrait::hasElementwiseMappableTraits(producer))
-      raise(producer);
-    if (!last || last->isBeforeInBlock(producer))
-      last = producer;
-  }
-  if (last)
-    op->moveAfter(last);
-}
+namespace {
 
 /// Where partial sums are used, something may be done to them first, such as a
 /// factor of a learning rate: it is done where they are made.
-static void raiseSummed(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    auto collective = dyn_cast<CommunicationOpInterface>(op);
-    if (!isCandidate(&op) || !collective.isAllReduce())
-      continue;
-    Operation *summed = op.getOperand(0).getDefiningOp();
-    if (summed && summed->getBlock() == &block && canMove(summed) &&
-        summed->hasOneUse() && OpTrait::hasElementwiseMappableTraits(summed))
-      raise(summed);
+class SummedOps {
+public:
+  explicit SummedOps(Block &block);
+
+  void raise();
+
+private:
+  size_t findAnchor(Operation *op);
+
+  Block &block;
+  std::vector<Operation *> ops;
+  /// From one on.
+  DenseMap<Operation *, size_t> numbers;
+  /// Of what moves: the number of the op behind which it comes to stand.
+  DenseMap<Operation *, size_t> anchors;
+};
+
+} // namespace
+
+static bool canBeRaised(Operation *op, Block &block) {
+  return op && op->getBlock() == &block && op->hasOneUse() && canMove(op) &&
+         OpTrait::hasElementwiseMappableTraits(op);
+}
+
+SummedOps::SummedOps(Block &block) : block(block) {
+  for (Operation &op : block.without_terminator()) {
+    ops.push_back(&op);
+    numbers[&op] = ops.size();
   }
+}
+
+/// Of an op that moves, and of what it alone is made of element by element.
+size_t SummedOps::findAnchor(Operation *op) {
+  size_t anchor = 0;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    auto found = numbers.find(producer);
+    if (found == numbers.end())
+      continue;
+    if (producer->hasTrait<OpTrait::ConstantLike>())
+      anchors[producer] = 0;
+    else
+      anchor =
+          std::max(anchor, canBeRaised(producer, block) ? findAnchor(producer)
+                                                        : found->second);
+  }
+  return anchors[op] = anchor;
+}
+
+void SummedOps::raise() {
+  for (Operation *op : ops) {
+    auto collective = dyn_cast<CommunicationOpInterface>(op);
+    if (!collective || !collective.isAllReduce() || !isCandidate(op))
+      continue;
+    Operation *summed = op->getOperand(0).getDefiningOp();
+    if (canBeRaised(summed, block))
+      findAnchor(summed);
+  }
+  if (anchors.empty())
+    return;
+  std::vector<SmallVector<Operation *, 1>> behind(ops.size() + 1);
+  for (Operation *op : ops)
+    if (auto found = anchors.find(op); found != anchors.end())
+      behind[found->second].push_back(op);
+  for (size_t anchor = ops.size() + 1; anchor-- > 0;)
+    for (Operation *op : llvm::reverse(behind[anchor]))
+      if (anchor > 0)
+        op->moveAfter(ops[anchor - 1]);
+      else if (op != &block.front())
+        op->moveBefore(&block.front());
 }
 
 /// Brings sums of branches together that take a latency and little more. Those
@@ -467,7 +508,7 @@ struct CombineCollectives
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) {
         if (latencies > 0) {
-          raiseSummed(*block);
+          SummedOps(*block).raise();
           raiseSmall(*block, *model);
         }
         Combiner(*block, *model, latencies, count).run();

@@ -23,17 +23,21 @@ Value weft::viewOf(OpOperand &use) {
                                                      : Value();
 }
 
-bool weft::isStored(Value value) {
+bool StoredValues::contains(Value value) {
   Operation *producer = value.getDefiningOp();
   if (!producer || standsAlone(producer) ||
       isa<CommunicationOpInterface>(producer))
     return true;
-  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
-    if (Value view = viewOf(use))
-      return isStored(view);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  const bool isStored = llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
+    if (user->getBlock() != producer->getBlock())
+      return true;
+    if (Value view = viewOf(use))
+      return contains(view);
     return standsAlone(user) || isa<CommunicationOpInterface>(user) ||
-           user->getBlock() != producer->getBlock() ||
            user->hasTrait<OpTrait::IsTerminator>();
   });
+  return known[value] = isStored;
 }

@@ -14,6 +14,7 @@
 #define WEFT_LIB_PARTITION_STOREDVALUES_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace weft {
 
@@ -25,10 +26,15 @@ bool standsAlone(mlir::Operation *op);
 /// none where something else uses it.
 mlir::Value viewOf(mlir::OpOperand &use);
 
-/// Whether a value is written to memory: one that a kernel makes is if
-/// something else reads it. What kernels keep for later ones, they can compute
-/// again.
-bool isStored(mlir::Value value);
+/// The values that are written to memory: what a kernel makes is if something
+/// else reads it. What kernels keep for later ones, they can compute again.
+class StoredValues {
+public:
+  bool contains(mlir::Value value);
+
+private:
+  llvm::DenseMap<mlir::Value, bool> known;
+};
 
 } // namespace weft
 
