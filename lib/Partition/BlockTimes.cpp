@@ -14,6 +14,7 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -99,6 +100,26 @@ BlockTimes::BlockTimes(Block &block, const cost::CostModel &model)
   begins.push_back(now);
 }
 
+/// The last op that a kernel made of elements of values waits for.
+static Operation *findMaker(Operation *op) {
+  if (standsAlone(op) || isa<CommunicationOpInterface>(op))
+    return op;
+  SetVector<Operation *> seen;
+  seen.insert(op);
+  Operation *maker = nullptr;
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (Value operand : seen[i]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || producer->getBlock() != op->getBlock())
+        continue;
+      if (!standsAlone(producer) && !isa<CommunicationOpInterface>(producer))
+        seen.insert(producer);
+      else if (!maker || maker->isBeforeInBlock(producer))
+        maker = producer;
+    }
+  return maker ? maker : op;
+}
+
 double BlockTimes::ready(Value value, size_t number) const {
   double end = begins[number + 1];
   auto loop = value.getDefiningOp<RepeatOp>();
@@ -109,7 +130,8 @@ double BlockTimes::ready(Value value, size_t number) const {
   if (!last || last->getBlock() != &loop.getBlock())
     return end;
   SecondsOfOps seconds(model);
-  for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
+  for (Operation *op = findMaker(last)->getNextNode(); op;
+       op = op->getNextNode())
     end -= seconds.next(op);
   return end;
 }

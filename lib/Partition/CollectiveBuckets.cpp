@@ -30,6 +30,8 @@ struct Run {
   size_t begin, end;
   size_t earliest = 0, latest = SIZE_MAX;
   int64_t wireBytes = 0, callBytes = 0;
+  /// Whether something sent has a buffer already, and is copied.
+  bool isCopied = false;
   HeldSpan held{SIZE_MAX, 0, 0};
   double ready = 0;
 
@@ -76,6 +78,8 @@ bool Run::add(const Candidate &candidate, double when) {
   latest = last;
   wireBytes += candidate.wireBytes;
   callBytes += candidate.call.bytes;
+  CommunicationOpInterface op = candidate.op;
+  isCopied |= isa<BlockArgument>(op->getOperand(0));
   held = {std::min(held.begin, candidate.held.begin),
           std::max(held.end, candidate.held.end),
           held.bytes + candidate.held.bytes};
@@ -112,8 +116,8 @@ void BucketChoice::sort() {
   llvm::sort(candidates, [&](const Candidate &a, const Candidate &b) {
     return gathers
                ? std::pair(a.latest, a.number) > std::pair(b.latest, b.number)
-               : std::pair(a.earliest, a.number) <
-                     std::pair(b.earliest, b.number);
+               : std::tuple(a.earliest, a.ready, a.number) <
+                     std::tuple(b.earliest, b.ready, b.number);
   });
 }
 
@@ -167,16 +171,18 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
   call.bytes = 0;
   size_t earliest = 0, latest = SIZE_MAX;
   double wireBytes = 0;
+  bool mayHold = sums;
   for (const Run &run : ArrayRef(runs).slice(begin, end - begin)) {
     earliest = std::max(earliest, run.earliest);
     latest = std::min(latest, run.latest);
     wireBytes += double(run.wireBytes);
     call.bytes += run.callBytes;
+    mayHold &= !run.isCopied;
   }
   if (end - begin > 1 &&
       (earliest > latest ||
        (wireBytes > mostBytes &&
-        !(room && room->fits(ArrayRef(held).slice(begin, end - begin))))))
+        !(mayHold && room->fits(ArrayRef(held).slice(begin, end - begin))))))
     return std::numeric_limits<double>::infinity();
   return model.collective(call).seconds;
 }

@@ -64,15 +64,19 @@ static bool isAligned(Value value) {
 }
 
 /// Whether the piece has a buffer that an instruction of the block writes for
-/// no other collective.
+/// no other collective. What is small, and made for the concat alone, is
+/// written by one kernel with others.
 bool OperandParts::canBePart(Value piece) {
+  constexpr int64_t fractionThatCounts = 64;
+  const bool isSmall =
+      bytesOf(piece) * fractionThatCounts < bytesOf(concat.getResult());
   while (auto view = piece.getDefiningOp<ReshapeOp>())
     piece = view.getOperand();
   Operation *producer = piece.getDefiningOp();
   if (!producer || producer->getBlock() != concat->getBlock() ||
       isa<arith::ConstantOp>(producer) || isView(producer) ||
       isMarkedPart(producer) || isa<CommunicationOpInterface>(producer) ||
-      (isFused(producer) && producer->hasOneUse()))
+      (isSmall && isFused(producer) && producer->hasOneUse()))
     return false;
   return taken.insert(piece).second;
 }

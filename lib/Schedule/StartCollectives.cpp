@@ -151,6 +151,16 @@ static int64_t bytesOfArguments(Block &block) {
   return bytes;
 }
 
+/// Of sums, which are held while they are sent, the operand of the largest.
+static int64_t bytesOfLargestSum(ArrayRef<Operation *> ops,
+                                 ArrayRef<Step> steps) {
+  int64_t most = 0;
+  for (auto [op, step] : llvm::zip_equal(ops, steps))
+    if (step.isCollective && !step.enlarges)
+      most = std::max(most, bytesOf(op->getOperand(0)));
+  return most;
+}
+
 namespace {
 struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
   using StartCollectivesBase::StartCollectivesBase;
@@ -181,7 +191,8 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
         : goesOn ? startsFirst(steps)
                  : fastestOrder(
                        steps, arenaGrowth, bytesOfArguments(block),
-                       getRecomputationReport(block.getParentOp()).sparedBytes);
+                       getRecomputationReport(block.getParentOp()).sparedBytes +
+                           bytesOfLargestSum(ops, steps));
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()
