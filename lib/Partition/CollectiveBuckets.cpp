@@ -30,8 +30,9 @@ struct Run {
   size_t begin, end;
   size_t earliest = 0, latest = SIZE_MAX;
   int64_t wireBytes = 0, callBytes = 0;
-  /// Whether something sent has a buffer already, and is copied.
-  bool isCopied = false;
+  /// Of what has a buffer already: it is copied to be sent with others, and
+  /// back.
+  int64_t copiedBytes = 0;
   HeldSpan held{SIZE_MAX, 0, 0};
   double ready = 0;
 
@@ -79,7 +80,8 @@ bool Run::add(const Candidate &candidate, double when) {
   wireBytes += candidate.wireBytes;
   callBytes += candidate.call.bytes;
   CommunicationOpInterface op = candidate.op;
-  isCopied |= isa<BlockArgument>(op->getOperand(0));
+  if (isa<BlockArgument>(op->getOperand(0)))
+    copiedBytes += candidate.call.bytes;
   held = {std::min(held.begin, candidate.held.begin),
           std::max(held.end, candidate.held.end),
           held.bytes + candidate.held.bytes};
@@ -142,11 +144,12 @@ void BucketChoice::findRuns(double wholeSeconds) {
     ready = std::max(ready, !candidate.isHidden ? 0
                             : gathers ? wholeSeconds - candidate.needed
                                       : candidate.ready);
+    Run own{number, number};
+    own.add(candidate, ready);
     if (runs.empty() || double(runs.back().wireBytes) >= leastShare * all ||
-        !runs.back().add(candidate, ready)) {
-      runs.push_back({number, number});
-      runs.back().add(candidate, ready);
-    }
+        runs.back().copiedBytes + own.copiedBytes > 0 ||
+        !runs.back().add(candidate, ready))
+      runs.push_back(own);
   }
 }
 
@@ -171,20 +174,24 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
   call.bytes = 0;
   size_t earliest = 0, latest = SIZE_MAX;
   double wireBytes = 0;
-  bool mayHold = sums;
+  int64_t copiedBytes = 0;
   for (const Run &run : ArrayRef(runs).slice(begin, end - begin)) {
     earliest = std::max(earliest, run.earliest);
     latest = std::min(latest, run.latest);
     wireBytes += double(run.wireBytes);
     call.bytes += run.callBytes;
-    mayHold &= !run.isCopied;
+    copiedBytes += run.copiedBytes;
   }
   if (end - begin > 1 &&
       (earliest > latest ||
        (wireBytes > mostBytes &&
-        !(mayHold && room->fits(ArrayRef(held).slice(begin, end - begin))))))
+        !(sums && copiedBytes == 0 &&
+          room->fits(ArrayRef(held).slice(begin, end - begin))))))
     return std::numeric_limits<double>::infinity();
-  return model.collective(call).seconds;
+  // Each byte is read and written, before the call and behind it.
+  const double copying =
+      end - begin > 1 ? 4.0 * double(copiedBytes) * model.secondsPerByte() : 0;
+  return model.collective(call).seconds + copying;
 }
 
 /// Whether the calls saved take longer than copying to one tensor and back.

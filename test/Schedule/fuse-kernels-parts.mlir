@@ -4,16 +4,18 @@
 // RUN: shard-opt %s --weft-fuse-kernels --split-input-file | FileCheck %s
 
 // What a combined collective sends is a concat: what instructions write to
-// multiples of 64 bytes is a part of it; the rest, which has no such size or
-// comes with the concat's kernel, is the last part. Results are parts alike.
+// multiples of 64 bytes is a part of it; the rest, which has no such size or is
+// small and comes with the concat's kernel, is the last part. Results are parts
+// alike.
 
 // CHECK-LABEL: func.func @reduced
 // CHECK-SAME:      (%[[X:.*]]: tensor<4x4xf32>, %[[Y:.*]]: tensor<16xf32>, %[[Z:.*]]: tensor<4x16xf32>)
 // CHECK-DAG:     %[[G:.*]] = weft.gemm %[[X]], %[[X]]
 // CHECK-DAG:     %[[FLAT:.*]] = weft.reshape %[[G]]
 // CHECK-DAG:     %[[S:.*]] = weft.launch @{{.*}}(%[[Z]]) {{.*}} -> tensor<16xf32>
-// CHECK-DAG:     %[[REST:.*]] = weft.launch @[[REST_OF:.*]](%[[Y]], %[[Z]]) {{.*}} -> tensor<21xf32>
-// CHECK:         %[[C:.*]] = weft.concat %[[FLAT]], %[[S]], %[[REST]] dim = 0 :
+// CHECK-DAG:     %[[N:.*]] = weft.launch @{{.*}}(%[[Y]]) {{.*}} -> tensor<16xf32>
+// CHECK-DAG:     %[[REST:.*]] = weft.launch @[[REST_OF:.*]](%[[Z]], %[[Y]]) {{.*}} -> tensor<5xf32>
+// CHECK:         %[[C:.*]] = weft.concat %[[N]], %[[FLAT]], %[[S]], %[[REST]] dim = 0 :
 // CHECK-NEXT:    %[[R:.*]] = weft.all_reduce sum %[[C]] {{.*}} : tensor<53xf32>
 // CHECK-DAG:     weft.slice %[[R]] starts = [0] limits = [16]
 // CHECK-DAG:     weft.slice %[[R]] starts = [16] limits = [32]
@@ -43,6 +45,30 @@ func.func @reduced(%x: tensor<4x4xf32>, %y: tensor<16xf32>, %z: tensor<4x16xf32>
   %3 = weft.slice %r starts = [34] limits = [37] strides = [1] : tensor<53xf32> -> tensor<3xf32>
   %4 = weft.slice %r starts = [37] limits = [53] strides = [1] : tensor<53xf32> -> tensor<16xf32>
   return %0, %1, %2, %3, %4 : tensor<16xf32>, tensor<2xf32>, tensor<16xf32>, tensor<3xf32>, tensor<16xf32>
+}
+weft.mesh @mesh = <["data"=2]>
+
+// -----
+
+// One kernel writes what is small and made for the concat alone.
+
+// CHECK-LABEL: func.func @small
+// CHECK-DAG:     %[[G:.*]] = weft.gemm
+// CHECK-DAG:     %[[REST:.*]] = weft.launch @{{.*}}(%{{.*}}, %{{.*}}) {{.*}} -> tensor<32xf32>
+// CHECK:         weft.concat %{{.*}}, %[[REST]] dim = 0 :
+func.func @small(%x: tensor<64x64xf32>, %y: tensor<16xf32>, %z: tensor<16xf32>)
+    -> (tensor<4096xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %g = weft.gemm %x, %x batch = 1 m = 64 n = 64 k = 64 strides = [4096, 64, 1] x [4096, 64, 1] -> [4096, 64, 1]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %flat = weft.reshape %g : tensor<64x64xf32> -> tensor<4096xf32>
+  %a = arith.negf %y : tensor<16xf32>
+  %b = math.tanh %z : tensor<16xf32>
+  %c = weft.concat %flat, %a, %b dim = 0 : (tensor<4096xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<4128xf32>
+  %r = weft.all_reduce sum %c over <@mesh, {"data"}> : tensor<4128xf32>
+  %0 = weft.slice %r starts = [0] limits = [4096] strides = [1] : tensor<4128xf32> -> tensor<4096xf32>
+  %1 = weft.slice %r starts = [4096] limits = [4112] strides = [1] : tensor<4128xf32> -> tensor<16xf32>
+  %2 = weft.slice %r starts = [4112] limits = [4128] strides = [1] : tensor<4128xf32> -> tensor<16xf32>
+  return %0, %1, %2 : tensor<4096xf32>, tensor<16xf32>, tensor<16xf32>
 }
 weft.mesh @mesh = <["data"=2]>
 

@@ -307,15 +307,18 @@ def CombineCollectives : FormPass<"weft-combine-collectives", "Localized"> {
     first, with the fewest calls. So what the backward pass hides is sent in
     large parts, and what nothing hides begins early. Where collectives take the
     cores that compute, none is hidden, and all of them shall take the least
-    time. At most an eighth of
-    all bytes that are summed alike wait for each other; and no more than an
-    eighth of what is gathered or scattered alike is there at once, unless a
-    latency is the time of moving it.
+    time. More than an eighth of all bytes that are summed alike wait for each
+    other only where the block, with its arguments, then holds at most a
+    twentieth more at once than without; and no more than an eighth of what is
+    gathered or scattered alike is there at once, unless a latency is the time of
+    moving it.
 
     Collectives are combined where all operands are made and no result is used
-    yet but by what is computed of it, which moves with it; a small operand that
-    is made of arguments alone is made earlier. Sums have the same bits wherever
-    a communicator adds element by element in the order of ranks.
+    yet but by what is computed of it and of arguments, as an update, which moves
+    with it; a small operand that is made of arguments alone is made earlier, and
+    what is done to a partial sum element by element, as a factor of a learning
+    rate, right behind it. Sums have the same bits wherever a communicator adds
+    element by element in the order of ranks.
 
     The cause of a combined collective has a line for each that it replaces,
     with the bytes that a rank sends for it.
