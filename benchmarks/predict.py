@@ -27,6 +27,8 @@ other profiles. It is compared where a column measures it, and where a column "o
 Needs the package weft on PYTHONPATH, and shard-sim of the same build. That of the preset release takes a third of the time.
 """
 
+from __future__ import annotations
+
 import argparse
 import concurrent.futures
 import csv
@@ -38,14 +40,19 @@ import pathlib
 import re
 import sys
 
-import weft
 from prediction import accuracy, rows, sources
 from prediction.columns import SETTINGS, value_of
-from prediction.steps import Machine, Predicted, Steps
+
+try:
+    import weft
+    from prediction.steps import Machine, Predicted, Steps
+except ImportError as error:  # --help does without
+    MISSING, SIMULATOR = error, None
+else:
+    # The package may be links to the source tree, so these are not followed.
+    MISSING, SIMULATOR = None, pathlib.Path(weft.__file__).absolute().parents[2] / "bin" / "shard-sim"
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The package may be links to the source tree, so these are not followed.
-SIMULATOR = pathlib.Path(weft.__file__).absolute().parents[2] / "bin" / "shard-sim"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,6 +244,8 @@ def read_options():
                                                            "until the compiler changes")
     parser.add_argument("--simulator", type=pathlib.Path, default=SIMULATOR, help="by default that of the build with weft")
     options = parser.parse_args()
+    if MISSING:
+        parser.error(f"{MISSING}; the package is in the folder python of a build: PYTHONPATH=build/release/python")
     wrong = [each for each in options.set if each.partition("=")[0] not in SETTINGS or "=" not in each]
     if wrong:
         parser.error(f"--set: want NAME=VALUE with one of {', '.join(SETTINGS)}, got {', '.join(wrong)}")
@@ -278,7 +287,12 @@ def print_summaries(done: list[Result]):
 def main():
     options = read_options()
     first, _, end = options.rows.partition(":")
-    chosen = read_rows(options.csv)[int(first or 0):int(end) if end else None]
+    all_rows = read_rows(options.csv)
+    chosen = all_rows[int(first or 0):int(end) if end else None]
+    if not all_rows:
+        sys.exit(f"error: {options.csv} has no rows")
+    if not chosen:
+        sys.exit(f"error: {options.csv} has {len(all_rows)} rows, none of them in --rows {options.rows}")
     print(f"{'row':>4} {'measured':>13} {'predicted':>19} {'error':>8} {'MFU %':>5} {'memory GiB':>10}  {'verdict':<12}  assumed")
     done = []
     for result in results_of(chosen, options):

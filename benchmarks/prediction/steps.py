@@ -169,7 +169,9 @@ class Steps:
     def _run(self, command: str, subject: Any, *options: str) -> Any:
         ran = subprocess.run([self.simulator, command, subject, *options], capture_output=True, text=True)
         if ran.returncode != 0:
-            raise ValueError(ran.stderr.strip().rpartition(f"{pathlib.Path(subject).name}: ")[2].removeprefix("shard-sim: error: "))
+            said = ran.stderr.strip().removeprefix("shard-sim: error: ")
+            # Plans are files of our own.
+            raise ValueError(said.removeprefix(f"{subject}: ") if command == "plan" else said)
         return json.loads(ran.stdout)
 
     def _plan(self, step: weft.models.TrainingStep, machine: Machine, stack: contextlib.ExitStack) -> pathlib.Path:

@@ -60,6 +60,33 @@ def test_rows_are_predicted_or_left_out_with_a_reason(tmp_path: pathlib.Path):
     assert "left out: no cluster is known for this table: name one by --cluster" in unknown
 
 
+def test_what_cannot_be_predicted_is_named(tmp_path):
+    csv, cluster = tmp_path / "rows.csv", tmp_path / "mine.toml"
+    csv.write_text(ROWS)
+    given = (csv, "--rows=0:1", "--set", "vocabulary=128", "recomputation=full")
+    ran = predict(*given, "--cluster=nope")
+    assert "left out: cannot read the cluster file nope: No such file or directory; " in ran.stdout
+    assert (ran.returncode, ran.stderr) == (1, "error: no row could be predicted\n")
+    assert "left out: cannot read the software profile nope: " in predict(*given, "--cluster=dgx-a100", "--software=nope").stdout
+    cluster.write_text("speed = 1")
+    assert f'left out: {cluster}:1:1: missing key "device"' in predict(*given, f"--cluster={cluster}").stdout
+
+
+def test_help_needs_no_package(tmp_path):
+    csv = tmp_path / "rows.csv"
+    csv.write_text(ROWS)
+
+    def run(*options):
+        return subprocess.run([sys.executable, ROOT / "benchmarks/predict.py", *options], capture_output=True, text=True,
+                              env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"})
+
+    shown, refused = run("--help"), run(csv)
+    assert (shown.returncode, shown.stderr) == (0, "") and "--simulator" in shown.stdout
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("error: No module named 'weft'; the package is in the folder python of a build: "
+                                   "PYTHONPATH=build/release/python\n")
+
+
 def test_odd_tables_are_no_failure(tmp_path):
     """With a byte order mark, fields that are missing or too many, and numbers that are none."""
     csv = tmp_path / "rows.csv"
@@ -343,9 +370,13 @@ def test_accuracy_of_a_constant_and_of_a_model():
 
 def test_no_row_is_an_error(tmp_path):
     csv = tmp_path / "rows.csv"
-    csv.write_text(f"{HEADER}\n")
-    ran = predict(csv)
-    assert (ran.returncode, ran.stderr) == (1, "error: no row could be predicted\n")
+    csv.write_text(ROWS)
+    ran = predict(csv, "--rows=5:9")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"error: {csv} has 5 rows, none of them in --rows 5:9\n")
+    for text in ("", f"{HEADER}\n"):
+        csv.write_text(text)
+        ran = predict(csv)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"error: {csv} has no rows\n")
     ran = predict(tmp_path / "none.csv")
     assert ran.returncode == 2 and "there is no file" in ran.stderr
     ran = predict(csv, "--set", "width=3")
