@@ -184,6 +184,11 @@ def test_causes_name_the_lines_of_the_model():
     ("gpt", {"recomputation": "all"}, ["recomputation must be one of none, selective, alternate, full, whole, got 'all'"]),
     ("gpt", {"chunks": 2}, ["chunks are stages of the ranks of a pipeline, but pipeline is 1 and chunks 2"]),
     ("gpt", {"schedule": "zb-v"}, ["schedule 'zb-v' needs a pipeline of 2 ranks or more"]),
+    ("llama", {"theta": -1}, ["theta must be a positive number, got -1"]),
+    ("llama", {"theta": float("nan")}, ["theta must be a positive number, got nan"]),
+    ("llama", {"theta": "x"}, ["theta must be a positive number, got 'x'"]),
+    ("gpt", {"reduce_dtype": "x"},
+     ["weft.models.gpt: reduce_dtype must be float32, or None for the type of the gradients, got 'x'"]),
     ("gpt", {"pipeline": 4, "chunks": 2}, ["2 layers cannot be cut into pipeline x chunks = 8 stages"]),
 ])
 def test_what_is_impossible_is_said_at_once(name, change, problems):

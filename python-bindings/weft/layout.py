@@ -62,7 +62,7 @@ class Layout:
         self.gather = _checked_gather(gather, compute)
         self.activations = dict(activations or {})
         _check_activations(self.activations)
-        self.reduce_dtype = checked_reduce_dtype("Layout", reduce_dtype)
+        self.reduce_dtype = checked_reduce_dtype("Layout: ", reduce_dtype)
 
     def parameter_specs(self, params: Any) -> Any:
         """The spec at rest of every parameter."""
@@ -90,13 +90,13 @@ class Layout:
 
 
 def checked_reduce_dtype(where: str, given: Any) -> str | None:
-    """The name of the type."""
+    """The name of the type. `where` is for the message."""
     try:
         name = None if given is None else np.dtype(given).name
     except TypeError:
         name = ""
     if name not in (None, "float32"):
-        raise TypeError(f"{where}: reduce_dtype must be float32, or None for the type of the "
+        raise TypeError(f"{where}reduce_dtype must be float32, or None for the type of the "
                         f"gradients, got {given!r}")
     return name
 

@@ -72,7 +72,7 @@ def from_jax(
     function has a `jax.lax.scan` over micro-batches that adds up gradients.
     """
     jax = _jax()
-    reduce_dtype = checked_reduce_dtype("from_jax", reduce_dtype)
+    reduce_dtype = checked_reduce_dtype("from_jax: ", reduce_dtype)
     parameters = Parameters(fn)
     arguments = parameters.bind(args, kwargs)
     static = parameters.chosen("static", static_argnums, static_argnames)

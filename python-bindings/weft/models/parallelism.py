@@ -9,6 +9,7 @@ from typing import Any
 
 import weft
 from weft import P
+from weft.layout import checked_reduce_dtype
 
 from .sizes import Sizes, is_count
 
@@ -68,6 +69,10 @@ class Parallelism:
         for name, allowed in (("sharded", SHARDED), ("gather", GATHER), ("recomputation", RECOMPUTATION)):
             if getattr(self, name) not in allowed:
                 wrong.append(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        try:
+            checked_reduce_dtype("", self.reduce_dtype)
+        except TypeError as error:
+            wrong.append(str(error))
         if wrong:
             return wrong
         if self.gathers_once and self.sharded != "zero1":

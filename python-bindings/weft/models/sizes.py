@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,8 @@ class Sizes:
                  for name in counts if not is_count(getattr(self, name))]
         if self.attention not in ATTENTION:
             wrong.append(f"attention must be one of {', '.join(ATTENTION)}, got {self.attention!r}")
+        if not isinstance(self.theta, numbers.Real) or not 0 < self.theta < math.inf:
+            wrong.append(f"theta must be a positive number, got {self.theta!r}")
         if wrong:
             return wrong
         if self.hidden % self.heads:
