@@ -200,6 +200,24 @@ def test_options_reach_the_compiler():
         lowered_step().compile(None, gemm_precision="tf32")
 
 
+def test_a_cluster_is_named_or_a_file(step, tmp_path):
+    """What is wrong with one has no line of the program."""
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "mine"\n')
+    with pytest.raises(ValueError, match="^cannot read the cluster file dgx-h101: No such file or directory; clusters"):
+        lowered_step().compile(None, cluster="dgx-h101")
+    with pytest.raises(ValueError, match=f'^{file}:1:1: missing key "device" in the file'):
+        lowered_step().compile(None, cluster=file)
+    for cluster in (3, ["dgx-h100"], b"dgx-h100"):
+        for use in (lambda: lowered_step().compile(None, cluster=cluster), lambda: step.suggest(cluster),
+                    lambda: step.what_if(cluster=cluster), lambda: weft.sweep(lambda: None, {}, cluster=cluster),
+                    lambda: weft.auto(lowered_step(), devices=4, cluster=cluster)):
+            with pytest.raises(TypeError) as refused:
+                use()
+            assert str(refused.value) == ('cluster must be the name of one, as "dgx-h100", or a file, '
+                                          f"got {cluster!r} of type {type(cluster).__name__}")
+
+
 def test_planning_needs_no_machine_code(step):
     planned = lowered_step().compile(None)
     assert planned.collectives() == step.collectives()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -139,6 +138,7 @@ class Lowered:
         kernel, as of the updates of parameters."""
         from .compiled import Compiled
         from .session import Plan
+        from .simulation import checked_cluster
 
         if not isinstance(target, (str, type(None))):
             raise TypeError(
@@ -159,8 +159,8 @@ class Lowered:
             "recompute_in_kernels": recompute_in_kernels,
             "gemm_precision": gemm_precision,
         }
-        if cluster is not None:
-            options["cluster"] = os.fspath(cluster)
+        if cluster is not None and cluster != "":
+            options["cluster"] = checked_cluster(cluster)
         if memory_limit is None:
             memory_limit = self._memory_limit
         if memory_limit is not None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,12 +17,22 @@ from .records import Collective
 CollectiveTimes = dict[tuple[str, int, str, str], tuple[float, float]]
 
 
-def check_cluster(cluster: str) -> None:
-    """Raises `ValueError` with all that is wrong with the cluster of a name or file."""
+def cluster_text(cluster: str | os.PathLike[str]) -> str:
+    """The name or the path of a cluster. Raises `TypeError` for what is neither."""
+    if not isinstance(cluster, (str, os.PathLike)):
+        raise TypeError(f'cluster must be the name of one, as "dgx-h100", or a file, got {cluster!r} of type '
+                        f"{type(cluster).__name__}")
+    return os.fspath(cluster)
+
+
+def checked_cluster(cluster: str | os.PathLike[str]) -> str:
+    """The name or the path of a cluster. Raises `ValueError` with all that is wrong with it."""
     from . import _compiler
 
-    if problems := _compiler.cluster_problems(cluster):
+    text = cluster_text(cluster)
+    if problems := _compiler.cluster_problems(text):
         raise ValueError("\n".join(problems))
+    return text
 
 
 def simulate(
@@ -41,7 +52,7 @@ def simulate(
 
     axis, sizes = scale
     text, problems = _runtime.simulate(
-        compiled.plan.handle, compiled.entry.name, cluster=cluster, samples=float(samples),
+        compiled.plan.handle, compiled.entry.name, cluster=cluster_text(cluster), samples=float(samples),
         tokens=float(tokens), scaled_axis=axis, scaled_sizes=list(sizes), records=records, turns=turns)
     if problems:
         raise ValueError("\n".join(problems))

@@ -29,7 +29,7 @@ from .path_groups import group_paths
 from .predicted import Predicted
 from .rules import Rules
 from .session import Plan
-from .simulation import check_cluster
+from .simulation import checked_cluster
 from .spec import PartitionSpec
 from .spec_text import as_mesh
 from .units import seconds_text
@@ -133,7 +133,7 @@ def what_if(compiled: Compiled, *, mesh: Any = None, specs: Mapping[str, Partiti
                          "text")
     cluster = cluster or compiled.cluster or ""
     if cluster:
-        check_cluster(cluster)
+        cluster = checked_cluster(cluster)
     _check_options(options)
     start = _Setting((), compiled._source.text, {**compiled._options, "target": "none"})
     settings = [start]

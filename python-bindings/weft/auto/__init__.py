@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import count, size_text
 from ..lowered import Lowered, Source
-from ..simulation import check_cluster, simulate
+from ..simulation import checked_cluster, simulate
 from ..units import parse_bytes
 from ..variants import checkpoint_names, mesh_of
 from .answer import AutoPlan
@@ -82,8 +82,7 @@ def auto(program: Callable | Lowered, *arguments: Any, devices: int, cluster: st
     programs. Of a lowered program each choice is compiled whole, and micro-batches are those of its pipeline.
 
     Raises `ValueError` if nothing fits, with the least number of devices on which something does."""
-    name = os.fspath(cluster)
-    _check(name, devices)
+    name = _checked(cluster, devices)
     if confirm is not None and (isinstance(confirm, bool) or not isinstance(confirm, int) or confirm < 1):
         raise ValueError(f"auto: confirm must be a number of at least 1, got {confirm!r}")
     if isinstance(program, Lowered):
@@ -100,16 +99,17 @@ def auto(program: Callable | Lowered, *arguments: Any, devices: int, cluster: st
 
 def auto_text(source: Source, *, devices: int, cluster: str, memory_limit: int | str | None = None) -> Auto:
     """Of a graph in text."""
-    _check(cluster, devices)
+    _checked(cluster, devices)
     if mesh_of(source.text) is not None:
         raise ValueError(f"auto: {source.name} has a mesh already, and is not without annotation")
     return _search_text(source, cluster, devices, memory_limit)
 
 
-def _check(cluster: str, devices: int) -> None:
-    check_cluster(cluster)
+def _checked(cluster: str | os.PathLike[str], devices: int) -> str:
+    name = checked_cluster(cluster)
     if isinstance(devices, bool) or not isinstance(devices, int) or devices < 1:
         raise ValueError(f"auto: devices must be a number of at least 1, got {devices!r}")
+    return name
 
 
 def _search_text(source: Source, cluster: str, devices: int, memory_limit: int | str | None) -> Auto:

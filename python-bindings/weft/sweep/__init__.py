@@ -24,7 +24,7 @@ from ..compiled import Compiled
 from ..diagnostics import CompileError, brief
 from ..lowered import CompilerWarning, Lowered
 from ..models import TrainingStep
-from ..simulation import check_cluster, simulate
+from ..simulation import checked_cluster, simulate
 from .processes import run_each
 from .table import print_sweep
 
@@ -99,8 +99,7 @@ def sweep(
     cluster, once for all of them."""
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a number of at least 1, got {jobs!r}")
-    name = os.fspath(cluster)
-    check_cluster(name)
+    name = checked_cluster(cluster)
     combinations = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
     outcomes = run_each([partial(_outcome, make, each, name) for each in combinations], jobs, progress)
     rows, left_out = [], []
