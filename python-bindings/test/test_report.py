@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import reported
 from running import BINARIES
@@ -286,10 +287,41 @@ def test_what_is_wrong(mlp):
         weft.report(mlp, "h100-sxm")
     with pytest.raises(ValueError, match='the mesh has no axis "rows"'):
         weft.report(mlp, "dgx-h100", scale={"rows": [2]})
+    with pytest.raises(TypeError, match='^cluster must be the name of one, as "dgx-h100", or a file, got 3 of type int$'):
+        weft.report(mlp, 3)
     with pytest.raises(TypeError, match="report needs a compiled function, got 'a.plan' of type str; weft.load reads plan files"):
         weft.report("a.plan")
     with pytest.raises(TypeError, match="report needs a compiled function, got 3 of type int$"):
         weft.report(3)
+
+
+@pytest.mark.parametrize("scale", [{"data": 8}, {"data": ["8"]}, {"data": [8.5]}, {"data": [True]}, {"data": "88"}, {3: [8]},
+                                   [8], "data:8", 3], ids=str)
+def test_a_scale_of_wrong_types_is_refused(mlp, scale):
+    with pytest.raises(TypeError) as error:
+        weft.report(mlp, "dgx-h100", scale=scale)
+    assert str(error.value) == ('report: scale must have lists of sizes by the names of axes, as {"data": [8, 64]}, '
+                                f"got {scale!r}")
+
+
+@pytest.mark.parametrize("sizes", [[], [8, 0], [-1], [1 << 31]], ids=str)
+def test_sizes_to_scale_to_are_in_a_range(mlp, sizes):
+    with pytest.raises(ValueError) as error:
+        weft.report(mlp, "dgx-h100", scale={"data": sizes})
+    assert str(error.value) == f"report: scale needs one or more sizes from 1 to 1073741824, got {sizes} of \"data\""
+
+
+@pytest.mark.parametrize("number", [-1, float("nan"), float("inf"), "x", None, [1]], ids=str)
+@pytest.mark.parametrize("name", ["samples", "tokens"])
+def test_amounts_that_are_none_are_refused(mlp, name, number):
+    with pytest.raises(ValueError if isinstance(number, (int, float)) else TypeError) as error:
+        weft.report(mlp, "dgx-h100", **{name: number})
+    assert str(error.value) == f"report: {name} must be a finite number of at least 0, got {number!r}"
+
+
+def test_numbers_of_numpy_are_numbers(mlp):
+    report = weft.report(mlp, "dgx-h100", tokens=np.float32(8), scale={"data": np.array([16, 64])})
+    assert "data" in report.html
 
 
 def test_ranks_that_share_cores_scale_no_further(mlp):
@@ -344,6 +376,7 @@ def test_as_a_module(mlp, tmp_path):
     (["mlp.plan", "-o", "r.html", "--scale=data:2,x"], "must be AXIS:SIZE,SIZE,... with sizes of at least 1, got 'data:2,x'"),
     (["mlp.plan", "-o", "r.html", "--scale=2"], "must be AXIS:SIZE,SIZE,..."),
     (["mlp.plan", "-o", "r.html", "--scale=data:0"], "must be AXIS:SIZE,SIZE,..."),
+    (["mlp.plan", "-o", "r.html", "--tokens=nan"], "error: report: tokens must be a finite number of at least 0, got nan"),
     (["mlp.plan"], "error: name the page: -o FILE, or use --json"),
 ])
 def test_errors_of_the_command_line(mlp, tmp_path, monkeypatch, capsys, arguments, expected):

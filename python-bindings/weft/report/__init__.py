@@ -12,13 +12,15 @@ itself. Pictures are drawn by Plotly, an optional dependency.
 from __future__ import annotations
 
 import html
+import math
+import numbers
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..compiled import Compiled
-from ..simulation import simulate
+from ..simulation import cluster_text, simulate
 from ..units import seconds_text
 
 
@@ -61,7 +63,8 @@ def report(
     ``{"data": [8, 64, 512]}``, to predict the step with; without, every axis but that of a pipeline
     is doubled as often as the cluster has devices.
 
-    Raises `ValueError` with all that is wrong, and `ImportError` if Plotly is not installed.
+    Raises `ValueError` with all that is wrong, `TypeError` for arguments of other types, and
+    `ImportError` if Plotly is not installed.
     """
     from .page import make_page
 
@@ -69,11 +72,38 @@ def report(
         hint = "; weft.load reads plan files" if isinstance(compiled, (str, os.PathLike)) else ""
         raise TypeError(f"report needs a compiled function, got {compiled!r} of type "
                         f"{type(compiled).__name__}{hint}")
-    name = os.fspath(cluster) if cluster is not None else compiled.cluster or ""
+    for argument, number in (("samples", samples), ("tokens", tokens)):
+        _check_amount(argument, number)
+    name = cluster_text(cluster) if cluster is not None else compiled.cluster or ""
+    wanted = None if scale is None else _checked_scale(scale)
     step = simulate(compiled, name, samples=samples, tokens=tokens, records=True)
     recorded = step.pop("recorded")
-    scaled = _scale(compiled, step, name, scale)
+    scaled = _scale(compiled, step, name, wanted)
     return Report(step, make_page(compiled, step, recorded, scaled))
+
+
+def _check_amount(name: str, number: float) -> None:
+    is_number = isinstance(number, numbers.Real)
+    if not is_number or not 0 <= number < math.inf:
+        raise (ValueError if is_number else TypeError)(f"report: {name} must be a finite number of at least 0, got {number!r}")
+
+
+_MOST_DEVICES = 1 << 30
+
+
+def _checked_scale(scale: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    def is_size(size: Any) -> bool:
+        return isinstance(size, numbers.Integral) and not isinstance(size, bool)
+
+    pairs = list(scale.items()) if isinstance(scale, Mapping) else [(None, None)]
+    if not all(isinstance(axis, str) and isinstance(sizes, Iterable) and all(map(is_size, sizes)) for axis, sizes in pairs):
+        raise TypeError('report: scale must have lists of sizes by the names of axes, as {"data": [8, 64]}, '
+                        f"got {scale!r}")
+    wanted = {axis: [int(size) for size in sizes] for axis, sizes in pairs}
+    for axis, sizes in wanted.items():
+        if not sizes or not all(1 <= size <= _MOST_DEVICES for size in sizes):
+            raise ValueError(f'report: scale needs one or more sizes from 1 to {_MOST_DEVICES}, got {sizes} of "{axis}"')
+    return wanted
 
 
 def _scale(compiled: Compiled, step: dict, cluster: str, wanted: Mapping[str, Sequence[int]] | None) -> dict[str, list]:
