@@ -34,11 +34,12 @@ struct Event {
 
 class Reader {
 public:
-  Reader(const plan::Plan &plan, const plan::Entry &entry);
+  Reader(const runtime::Plan &loaded, const plan::Entry &entry);
 
   MeasuredTrace run(const std::string &text, const std::string &fileName);
 
 private:
+  std::string readHash(const ordered_json &trace);
   std::string readEvents(const ordered_json &trace);
   std::string readEvent(const ordered_json &json);
   std::string findInstruction(const plan::Entry &of, Event &event) const;
@@ -48,6 +49,8 @@ private:
 
   const plan::Plan &plan;
   const plan::Entry &entry;
+  const std::string hash;
+  bool hasHash = false;
   /// The entry, and the segments that it runs.
   std::map<std::string, const plan::Entry *> entries;
   std::vector<Event> events;
@@ -64,8 +67,9 @@ std::string nameInTrace(const plan::Plan &plan,
   return runtime::operationName(instruction);
 }
 
-Reader::Reader(const plan::Plan &plan, const plan::Entry &entry)
-    : plan(plan), entry(entry) {
+Reader::Reader(const runtime::Plan &loaded, const plan::Entry &entry)
+    : plan(loaded.contents()), entry(entry),
+      hash(fmt::format("{:016x}", loaded.hash())) {
   entries[entry.name()->str()] = &entry;
   if (!entry.timeline())
     return;
@@ -139,11 +143,25 @@ std::string Reader::readEvent(const ordered_json &json) {
   return problem;
 }
 
+/// Plans of the same steps may differ in all sizes.
+std::string Reader::readHash(const ordered_json &trace) {
+  const ordered_json data = trace.value("otherData", ordered_json::object());
+  const auto found = data.find("weft.plan");
+  hasHash = found != data.end() && found->is_string();
+  if (!hasHash || *found == hash)
+    return "";
+  return fmt::format("the trace of a plan with hash {}, but this plan has hash "
+                     "{}; trace a run of it: shard-run --trace",
+                     found->get<std::string>(), hash);
+}
+
 std::string Reader::readEvents(const ordered_json &trace) {
   const auto found =
       trace.is_object() ? trace.find("traceEvents") : trace.end();
   if (!trace.is_object() || found == trace.end() || !found->is_array())
     return "not a trace: array \"traceEvents\" not found";
+  if (std::string problem = readHash(trace); !problem.empty())
+    return problem;
   for (const ordered_json &json : *found)
     if (std::string problem = readEvent(json); !problem.empty())
       return problem;
@@ -246,6 +264,7 @@ MeasuredTrace Reader::run(const std::string &text,
     result.problem = fileName + ": " + problem;
     return result;
   }
+  result.hasHash = hasHash;
   std::vector<std::vector<Event>> runs = splitIntoRuns();
   result.runs = runs.size();
   std::vector<std::pair<double, size_t>> steps;
@@ -266,7 +285,7 @@ MeasuredTrace Reader::run(const std::string &text,
 
 MeasuredTrace readMeasuredTrace(const std::string &text,
                                 const std::string &fileName,
-                                const plan::Plan &plan,
+                                const runtime::Plan &plan,
                                 const plan::Entry &entry) {
   return Reader(plan, entry).run(text, fileName);
 }

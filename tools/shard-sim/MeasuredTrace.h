@@ -15,6 +15,7 @@
 #define WEFT_TOOLS_SHARD_SIM_MEASUREDTRACE_H
 
 #include "weft/Simulate/Usage.h"
+#include "weft/runtime/Plan.h"
 #include "weft/runtime/plan_generated.h"
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,8 @@ struct MeasuredUsage {
 struct MeasuredTrace {
   /// Why there is none; then there is nothing else.
   std::string problem;
+  /// Whether the file says of which plan it is.
+  bool hasHash = false;
   /// How many runs of the entry the file has.
   size_t runs = 0;
   MeasuredUsage usage;
@@ -48,7 +51,7 @@ struct MeasuredTrace {
 /// `fileName` is for messages.
 MeasuredTrace readMeasuredTrace(const std::string &text,
                                 const std::string &fileName,
-                                const plan::Plan &plan,
+                                const runtime::Plan &plan,
                                 const plan::Entry &entry);
 
 /// What an instruction is called in traces.

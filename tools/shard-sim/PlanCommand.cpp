@@ -117,28 +117,34 @@ int writeTrace(const PlanOptions &options, const plan::Plan &plan,
 }
 
 /// Reads the trace of --measured, if there is one; false after a message.
-bool readMeasured(const PlanOptions &options, const StepRequest &request,
+bool readMeasured(const PlanOptions &options, const runtime::Plan &plan,
+                  const plan::Entry &entry,
                   std::optional<MeasuredTrace> &measured) {
   if (options.measured.empty())
     return true;
   const std::optional<std::string> text = readFile(options.measured);
   if (!text)
     return false;
-  measured =
-      readMeasuredTrace(*text, options.measured, request.plan, request.entry);
+  measured = readMeasuredTrace(*text, options.measured, plan, entry);
   if (!measured->problem.empty())
     report(exitBadInput, {measured->problem});
+  else if (!measured->hasHash)
+    fmt::print(stderr,
+               "shard-sim: warning: {}: no hash of its plan, so it may be the "
+               "trace of another plan with the same steps; shard-run --trace "
+               "writes it\n",
+               options.measured);
   return measured->problem.empty();
 }
 
 /// Prints an entry, or adds it to `json`.
-int predictEntry(const PlanOptions &options, const StepRequest &request,
-                 nlohmann::ordered_json &json) {
+int predictEntry(const PlanOptions &options, const runtime::Plan &plan,
+                 const StepRequest &request, nlohmann::ordered_json &json) {
   const StepReport out = makeStepReport(request);
   if (!out.prediction.problems.empty())
     return fail(options, out.prediction);
   std::optional<MeasuredTrace> measured;
-  if (!readMeasured(options, request, measured))
+  if (!readMeasured(options, plan, request.entry, measured))
     return exitBadInput;
   if (!options.trace.empty())
     if (const int code = writeTrace(options, request.plan, out.prediction,
@@ -221,7 +227,7 @@ int runPlan(const PlanOptions &options) {
       request.scaledAxis = scale->axis;
       request.scaledSizes = scale->sizes;
     }
-    if (const int code = predictEntry(options, request, json);
+    if (const int code = predictEntry(options, *loaded, request, json);
         code != exitSuccess)
       return code;
   }

@@ -12,6 +12,7 @@
 #include "plan/Text.h"
 #include "weft/runtime/VisitOperation.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -109,8 +110,9 @@ static Json bubbleJson(const Bubble &bubble, int rank, int stream,
           {"args", Json::object()}};
 }
 
-static Json traceJson(const plan::Plan &plan,
+static Json traceJson(const Plan &whole,
                       const std::vector<const RankTrace *> &ranks) {
+  const plan::Plan &plan = whole.contents();
   Time origin = Time::max();
   for (const RankTrace *rank : ranks)
     for (const TraceTrack *track : {&rank->compute, &rank->communication})
@@ -138,7 +140,10 @@ static Json traceJson(const plan::Plan &plan,
     for (const Bubble &bubble : bubbles[r])
       events.push_back(bubbleJson(bubble, rank, bubbleStream, origin));
   }
-  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+  // By the hash a reader knows the plan again.
+  return {{"displayTimeUnit", "ms"},
+          {"otherData", {{"weft.plan", fmt::format("{:016x}", whole.hash())}}},
+          {"traceEvents", std::move(events)}};
 }
 
 Status writeTraceFile(const std::string &path, const Plan &plan,
@@ -146,7 +151,7 @@ Status writeTraceFile(const std::string &path, const Plan &plan,
   // Names of a plan may be bytes that are no UTF-8, for which `dump` would
   // throw.
   const std::string json =
-      traceJson(plan.contents(), ranks)
+      traceJson(plan, ranks)
           .dump(-1, ' ', false, Json::error_handler_t::replace);
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
                         OutputFile::create(path));

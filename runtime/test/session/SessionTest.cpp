@@ -8,6 +8,7 @@
 #include "weft/runtime/Session.h"
 #include "SamplePlan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -417,6 +418,8 @@ TEST(Session, Trace) {
   ASSERT_TRUE(status.ok()) << status.message();
   const auto json = nlohmann::json::parse(std::ifstream(path));
   std::remove(path.c_str());
+  EXPECT_EQ(json.at("otherData").at("weft.plan"),
+            fmt::format("{:016x}", session->plan().hash()));
   int slices = 0, reductions = 0;
   for (const auto &event : json.at("traceEvents")) {
     if (event.at("ph") != "X")
