@@ -110,17 +110,22 @@ static void markGradient(Operation *op, StringAttr argument) {
 }
 
 /// Marks the op that makes the gradient, and the ops before that only move or
-/// convert it.
+/// convert it, or add up those of several uses of the argument.
 static void markGradientOf(Value gradient, StringRef argument) {
   if (argument.empty())
     return;
   auto name = StringAttr::get(gradient.getContext(), argument);
-  Operation *op = gradient.getDefiningOp();
-  while (op && isBackward(getOrigin(op)) && gradientOf(getOrigin(op)).empty()) {
+  SmallVector<Value> pending = {gradient};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    if (!op || !isBackward(getOrigin(op)) || !gradientOf(getOrigin(op)).empty())
+      continue;
     markGradient(op, name);
-    if (op->getNumOperands() != 1 || !op->getOperand(0).hasOneUse())
-      return;
-    op = op->getOperand(0).getDefiningOp();
+    if (op->getNumOperands() != 1 && !isa<arith::AddFOp>(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (operand.hasOneUse())
+        pending.push_back(operand);
   }
 }
 

@@ -84,6 +84,35 @@ def test_errors_are_those_of_one_rounding(rest, microbatches):
         assert np.linalg.norm(errors[1]) < 0.7 * np.linalg.norm(errors[0]), name
 
 
+@pytest.mark.parametrize("rest", [WHOLE, PARTS], ids=["whole", "parts"])
+@pytest.mark.parametrize("microbatches", [None, 2])
+@pytest.mark.parametrize("lookup", ["narrow", "wide"])
+def test_both_uses_of_a_tied_embedding(rest, microbatches, lookup):
+    """The table is of float32, its uses of bfloat16: the gradient of each is summed in float32, and
+    so are these two."""
+    def tied(table, batch):
+        tokens, x, t, u = batch
+        rows = table.astype(BFLOAT16)[tokens] if lookup == "narrow" else table[tokens].astype(BFLOAT16)
+        logits = x @ table.astype(BFLOAT16).T
+        return wnp.sum(logits.astype(wnp.float32) * t) + wnp.sum(rows.astype(wnp.float32) * u)
+
+    layout = weft.Layout(weft.Mesh((RANKS,), ("data",)), rest=rest, compute=WHOLE, reduce_dtype="float32")
+    gradient = weft.grad(tied)
+    if microbatches:
+        gradient = weft.microbatches(weft.value_and_grad(tied), microbatches)
+    random = np.random.default_rng(0)
+    table, (_, (x, t, u)) = np.ones((WIDTH, WIDTH), np.float32), values()
+    batch = random.integers(0, WIDTH, ROWS).astype(np.int32), x, t, u
+    specs = layout.parameter_specs(table), P("data")
+    step = weft.jit(gradient, layout=layout, in_shardings=specs).lower(table, batch).compile()
+    found = step(table, batch)
+    expected = np.float32(t).T @ np.float32(x)
+    np.add.at(expected, batch[0], np.float32(u))
+    if microbatches:
+        found, expected = found[1], expected / microbatches
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float64", "much", 3])
 def test_other_types_are_refused(dtype):
     with pytest.raises(TypeError, match="reduce_dtype must be float32, or None"):
