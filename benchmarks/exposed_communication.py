@@ -42,7 +42,7 @@ LAYOUTS = {
 VARIANTS = {"as compiled": [], "no pieces": ["--collective-pieces=1"],
             "no combining": ["--combine-collectives=false"], "no overlap": ["--overlap-collectives=false"]}
 BOUND = re.compile(r": (\S+ \S+) \(in any order at least (\S+ \S+)\), computing (\S+ \S+);")
-BOUND_OF_AXES = re.compile(r"over {(.*)}: .* \(by themselves at least (\S+ \S+)\)")
+BOUND_OF_AXES = re.compile(r"over {(.*)}: .* \(by themselves .*, in any order at least (\S+ \S+)\)")
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 

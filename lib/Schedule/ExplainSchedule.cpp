@@ -36,7 +36,8 @@ namespace {
 
 class Clock {
 public:
-  explicit Clock(const cost::CostModel &model) : model(model) {}
+  Clock(const cost::CostModel &model, AxesAttr only)
+      : model(model), only(only) {}
 
   ScheduleTimes run(Block &block);
 
@@ -48,6 +49,7 @@ private:
   double leftOfLoop(StartOp op) const;
 
   const cost::CostModel &model;
+  AxesAttr only;
   ScheduleTimes times;
   double now = 0;
   /// By level: when the collectives on it are over.
@@ -79,6 +81,10 @@ void Clock::start(StartOp op) {
   CollectiveTimes &collective = underWay[op];
   collective.start = op;
   collective.issued = now - leftOfLoop(op);
+  if (only && op.getAxes() != only) {
+    collective.begin = collective.end = collective.issued;
+    return;
+  }
   double &free = links[callOf(op, model).group.level];
   collective.begin = std::max(collective.issued, free);
   free = collective.end = collective.begin + estimateSeconds(op, model);
@@ -123,8 +129,9 @@ ScheduleTimes Clock::run(Block &block) {
   return std::move(times);
 }
 
-ScheduleTimes predictTimes(Block &block, const cost::CostModel &model) {
-  return Clock(model).run(block);
+ScheduleTimes predictTimes(Block &block, const cost::CostModel &model,
+                           AxesAttr only) {
+  return Clock(model, only).run(block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,8 +139,9 @@ ScheduleTimes predictTimes(Block &block, const cost::CostModel &model) {
 //===----------------------------------------------------------------------===//
 
 /// The steps of a block whose collectives have been started; with `only`, those
-/// over other axes take no time. Of a loop, what is computed behind the first
-/// sum that a collective begins with is a step of its own.
+/// over other axes take no time, but in loops, which are as predicted. Of a
+/// loop, what is computed behind the first sum that a collective begins with is
+/// a step of its own.
 static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model,
                                  AxesAttr only) {
   llvm::DenseMap<Operation *, int32_t> indices, firstParts;
@@ -160,7 +168,8 @@ static std::vector<Step> stepsOf(Block &block, const cost::CostModel &model,
     });
     double seconds = 0;
     if (auto loop = dyn_cast<RepeatOp>(op)) {
-      const double iteration = leastSeconds(loop.getBlock(), model, only);
+      const double iteration = only ? secondsOfBlock(loop.getBlock(), model)
+                                    : leastSeconds(loop.getBlock(), model);
       firstParts[&op] = int32_t(steps.size());
       step.picoseconds = toPicoseconds(double(loop.getCount() - 1) * iteration);
       steps.push_back(step);
@@ -252,7 +261,8 @@ static std::string print(const CollectiveTimes &collective,
 }
 
 /// Of the collectives over each of several lists of axes, what is exposed, and
-/// what would be in any order if all others took no time.
+/// what would be if all others took no time, in this order and in any. That may
+/// be more: some run while the rank waits for others.
 static std::string printByAxes(const ScheduleTimes &times, Block &block,
                                const cost::CostModel &model) {
   struct Sum {
@@ -266,6 +276,9 @@ static std::string printByAxes(const ScheduleTimes &times, Block &block,
     sum.all += each.end - each.begin;
     sum.exposed += each.exposed();
   }
+  auto behindComputing = [&](double seconds) {
+    return printSeconds(std::max(0.0, seconds - times.computing));
+  };
   std::string text;
   for (const auto &[axes, sum] : sums) {
     if (sums.size() == 1)
@@ -276,10 +289,10 @@ static std::string printByAxes(const ScheduleTimes &times, Block &block,
             std::to_string(sum.count) +
             (sum.count == 1 ? " collective, " : " collectives, ") +
             printSeconds(sum.all) + ", exposed " + printSeconds(sum.exposed) +
-            " (by themselves at least " +
-            printSeconds(std::max(0.0, leastSeconds(block, model, axes) -
-                                           times.computing)) +
-            ")\n";
+            " (by themselves " +
+            behindComputing(predictTimes(block, model, axes).whole) +
+            ", in any order at least " +
+            behindComputing(leastSeconds(block, model, axes)) + ")\n";
   }
   return text;
 }

@@ -50,10 +50,13 @@ struct ScheduleTimes {
   double whole = 0, computing = 0;
 };
 
-ScheduleTimes predictTimes(mlir::Block &block, const cost::CostModel &model);
+/// With `only` as if collectives over other axes took no time, but those in
+/// loops, which count as computing.
+ScheduleTimes predictTimes(mlir::Block &block, const cost::CostModel &model,
+                           AxesAttr only = {});
 
 /// Seconds that the instructions and collectives of a block take in any order
-/// (OrderBound.h); with `only` if collectives over other axes took no time.
+/// (OrderBound.h): no more than predictTimes says, for the same `only`.
 double leastSeconds(mlir::Block &block, const cost::CostModel &model,
                     AxesAttr only = {});
 
