@@ -126,11 +126,19 @@ std::vector<std::string> TableReader::texts(std::string_view key) {
   if (!entry)
     return result;
   TomlArray *array = entry->value.as<TomlArray>();
+  std::string twice;
   for (TomlValue &item : array ? *array : TomlArray())
-    if (std::string *text = item.as<std::string>())
+    if (std::string *text = item.as<std::string>()) {
+      if (std::find(result.begin(), result.end(), *text) != result.end())
+        twice = *text;
       result.push_back(*text);
+    }
   if (!array || result.size() != array->size())
     refuse(*entry, "an array of strings");
+  else if (!twice.empty())
+    problems.push_back({entry->position, "\"" + entry->key + "\" in " + where +
+                                             " has \"" + twice +
+                                             "\" twice; name each one once"});
   return result;
 }
 

@@ -251,6 +251,11 @@ TEST(ClusterFileTest, WrongTypes) {
               ElementsAre("c.toml:30:1: \"axis_order\" in [mesh] must be an "
                           "array of strings, got an array"));
   EXPECT_THAT(
+      problemsOf("axis_order = [\"tensor\", \"data\"]",
+                 "axis_order = [\"tensor\", \"data\", \"tensor\"]"),
+      ElementsAre("c.toml:30:1: \"axis_order\" in [mesh] has \"tensor\" "
+                  "twice; name each one once"));
+  EXPECT_THAT(
       parseCluster("base = \"dgx-h100\"\nmesh = true\n", "c.toml").problems,
       ElementsAre("c.toml:2:1: \"mesh\" in the file must be a table, got "
                   "true"));
