@@ -94,13 +94,21 @@ static bool isSplit(const plan::Plan &plan, uint32_t axis) {
   return false;
 }
 
+static std::string namesOf(const std::vector<cost::MeshAxis> &mesh) {
+  std::string names;
+  for (const cost::MeshAxis &axis : mesh)
+    names += (names.empty() ? "\"" : ", \"") + axis.name + "\"";
+  return names;
+}
+
 void Predictor::checkMesh() {
   for (const auto &[name, size] : options.axisSizes) {
     const auto axis =
         std::ranges::find(result.mesh, name, &cost::MeshAxis::name);
     const uint32_t number = axis - result.mesh.begin();
     if (axis == result.mesh.end())
-      result.problems.push_back("the mesh has no axis \"" + name + "\"");
+      result.problems.push_back("the mesh has no axis \"" + name +
+                                "\"; its axes are " + namesOf(result.mesh));
     else if (plan.pipeline() && plan.pipeline()->axis() == number)
       result.problems.push_back("axis \"" + name +
                                 "\" is that of the pipeline, whose stages are "

@@ -285,7 +285,7 @@ def test_what_is_wrong(mlp):
         weft.report(mlp, "dgx-h101")
     with pytest.raises(ValueError, match="the mesh has 32 devices, H100 SXM has 1: it needs a larger cluster"):
         weft.report(mlp, "h100-sxm")
-    with pytest.raises(ValueError, match='the mesh has no axis "rows"'):
+    with pytest.raises(ValueError, match='the mesh has no axis "rows"; its axes are "data"'):
         weft.report(mlp, "dgx-h100", scale={"rows": [2]})
     with pytest.raises(TypeError, match='^cluster must be the name of one, as "dgx-h100", or a file, got 3 of type int$'):
         weft.report(mlp, 3)

@@ -387,7 +387,8 @@ TEST(Prediction, SizesOfAxesAreChecked) {
     return problems.size() == 1 ? problems[0] : "";
   };
   EXPECT_EQ(problemOf("data", 16), "");
-  EXPECT_EQ(problemOf("model", 2), "the mesh has no axis \"model\"");
+  EXPECT_EQ(problemOf("model", 2),
+            "the mesh has no axis \"model\"; its axes are \"data\", \"pipe\"");
   EXPECT_EQ(problemOf("data", 1 << 20),
             "the mesh has 2097152 devices, DGX H100 has 16384: it needs a "
             "larger cluster");
