@@ -22,8 +22,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 using namespace weft::tools;
 
@@ -43,6 +45,16 @@ int fail(ExitCode code, const std::string &message) {
   return code;
 }
 
+/// CLI::Range takes what is no number.
+std::string checkDuration(const std::string &text) {
+  double value = 0;
+  const char *end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop == end && error == std::errc() && value >= 0 && value <= 86400)
+    return "";
+  return fmt::format("must be a number from 0 to 86400, got \"{}\"", text);
+}
+
 std::vector<std::string> sectionNames() {
   std::vector<std::string> names;
   for (const Section &section : sections())
@@ -53,6 +65,25 @@ std::vector<std::string> sectionNames() {
 bool isWanted(const Options &options, const Section &section) {
   return options.only.empty() ||
          std::ranges::find(options.only, section.name) != options.only.end();
+}
+
+int cannotWrite(const Options &options) {
+  return fail(exitFailed, fmt::format("cannot write {}: {}", options.cluster,
+                                      std::strerror(errno)));
+}
+
+/// Before minutes of measuring. Leaves a file as it is, and no new one.
+int checkWritable(const Options &options) {
+  std::error_code error;
+  const bool isNew = !std::filesystem::exists(
+      std::filesystem::symlink_status(options.cluster, error));
+  std::FILE *file = std::fopen(options.cluster.c_str(), "ab");
+  if (!file)
+    return cannotWrite(options);
+  std::fclose(file);
+  if (isNew)
+    std::remove(options.cluster.c_str());
+  return exitSuccess;
 }
 
 int writeCluster(const Options &options, const Results &results,
@@ -66,8 +97,7 @@ int writeCluster(const Options &options, const Results &results,
   if (file)
     isWritten &= std::fclose(file) == 0;
   if (!isWritten)
-    return fail(exitFailed, fmt::format("cannot write {}: {}", options.cluster,
-                                        std::strerror(errno)));
+    return cannotWrite(options);
   fmt::print("wrote {}\n", options.cluster);
   return exitSuccess;
 }
@@ -114,6 +144,9 @@ int run(Options options) {
     if (launch.rank != 0 && !std::freopen("/dev/null", "w", stdout))
       return fail(exitFailed, "cannot open /dev/null");
   }
+  if (!options.cluster.empty())
+    if (const int code = checkWritable(options); code != exitSuccess)
+      return code;
   const Machine machine = thisMachine();
   int measurements = 0;
   for (const Section &section : sections())
@@ -169,7 +202,7 @@ int main(int argc, char **argv) {
       ->check(CLI::IsMember(sectionNames()));
   app.add_option("--seconds", options.duration,
                  "Time for all measurements together, about")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(CLI::Validator(checkDuration, ""))
       ->capture_default_str();
   app.add_option("--ranks", options.section.ranks,
                  "The most ranks of collectives; default: twice the cores, at "

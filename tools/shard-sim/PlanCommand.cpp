@@ -257,11 +257,11 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   command
       ->add_option("--samples", options->samples,
                    "Samples of a step, to print how many there are a second")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(checkAmount, ""));
   command
       ->add_option("--tokens", options->tokens,
                    "Tokens of a step, to print how many there are a second")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(checkAmount, ""));
   command->add_option(
       "--scale", options->scale,
       "Weak scaling, as in data:8,16,32: the step with these sizes of a mesh "
