@@ -68,6 +68,7 @@ private:
   void widenOperands(Operation *op);
   void widenAttributes(Operation *op);
   void narrowBehind(OpResult sum);
+  void joinSums(arith::AddFOp add);
 
   func::FuncOp function;
   OpBuilder builder;
@@ -211,12 +212,41 @@ void Widener::widen(Operation *op) {
   }
 }
 
+/// Of what is added up once both are sums over devices, partial sums are added
+/// up instead, and sent once: the gradients of two uses of a parameter, of
+/// which one was narrow.
+void Widener::joinSums(arith::AddFOp add) {
+  auto lhs = add.getLhs().getDefiningOp<ReshardOp>(),
+       rhs = add.getRhs().getDefiningOp<ReshardOp>();
+  if (!lhs || !rhs || !lhs->hasOneUse() || !rhs->hasOneUse())
+    return;
+  const bool isLhsWide = isWidened(lhs.getResult()),
+             isRhsWide = isWidened(rhs.getResult());
+  Value partialSums[] = {lhs.getOperand(), rhs.getOperand()};
+  if ((!isLhsWide && !isRhsWide) || !isPartialSum(partialSums[0]) ||
+      getSharding(partialSums[0]) != getSharding(partialSums[1]) ||
+      getSharding(lhs.getResult()) != getSharding(rhs.getResult()))
+    return;
+  numSums -= isLhsWide && isRhsWide;
+  ReshardOp sum = lhs->isBeforeInBlock(rhs) ? rhs : lhs,
+            other = sum == lhs ? rhs : lhs;
+  add.getResult().replaceAllUsesWith(sum.getResult());
+  add->setOperands(partialSums);
+  setSharding(add.getResult(), getSharding(partialSums[0]));
+  sum->moveAfter(add);
+  sum->setOperand(0, add.getResult());
+  other->erase();
+}
+
 void Widener::run() {
   findRegions();
   if (widened.empty())
     return;
-  for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+  Block &block = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(block))
     widen(&op);
+  for (auto add : llvm::make_early_inc_range(block.getOps<arith::AddFOp>()))
+    joinSums(add);
 }
 
 /// The names of the parameters whose gradients the program marks.

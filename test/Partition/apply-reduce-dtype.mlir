@@ -129,3 +129,31 @@ func.func @one_replica(
   %others = weft.microbatch_sum %other of <"step", 4> {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xf32>
   return %sum, %others, %b : tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xbf16>
 }
+
+// -----
+
+weft.mesh @mesh = <["data"=4]>
+
+// The gradients of two uses of a parameter are added up before their sum over
+// devices, which is one.
+// CHECK-LABEL: func.func @two_uses
+// CHECK:         %[[A:.*]] = weft.dot_general {{.*}} -> tensor<4x2xf32>
+// CHECK-NEXT:    %[[B:.*]] = weft.reduce sum {{.*}} -> tensor<4x2xf32>
+// CHECK-NEXT:    %[[D:.*]] = arith.addf %[[A]], %[[B]] {{.*}}unreduced={"data"}>]} : tensor<4x2xf32>
+// CHECK-NEXT:    %[[SUM:.*]] = weft.reshard %[[D]] <@mesh, [{}, {}]> {cause = "b"{{.*}} : tensor<4x2xf32>
+// CHECK-NEXT:    return %[[SUM]]
+func.func @two_uses(
+    %x: tensor<8x4xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %g: tensor<8x2xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %u: tensor<8x4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}, {}]>})
+    -> (tensor<4x2xf32> {weft.sharding = #weft.sharding<@mesh, [{}, {}]>}) {
+  %a = weft.dot_general %x, %g contracting = [0] x [0] {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : (tensor<8x4xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
+  %r = weft.reshard %a <@mesh, [{}, {}]> {cause = "a", weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xbf16>
+  %wide = arith.extf %r {weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xbf16> to tensor<4x2xf32>
+  %b = weft.reduce sum %u dims = [0] {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]}
+      : tensor<8x4x2xf32> -> tensor<4x2xf32>
+  %s = weft.reshard %b <@mesh, [{}, {}]> {cause = "b", weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xf32>
+  %d = arith.addf %wide, %s {weft.origin = #weft.origin<backward = true, gradient_of = "w">, weft.shardings = [#weft.sharding<@mesh, [{}, {}]>]} : tensor<4x2xf32>
+  return %d : tensor<4x2xf32>
+}

@@ -194,6 +194,9 @@ def ApplyReduceDtype : FormPass<"weft-apply-reduce-dtype", "Graph"> {
     one, and all partial sums that are added to it: autodiff says so, and the
     import of a step that donates its parameters. A program in which no value is
     marked so is an error, and a parameter without a gradient a warning.
+    Where a sum that became f32 is added to another of the same kind, as the
+    gradients of two uses of a parameter are, both are added up first and summed
+    over devices once.
     A matmul whose result is a gradient of one replica, and is only widened and
     summed over micro-batches, has its result in f32 as well.
 
