@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from . import jax_callbacks, jax_linalg, jax_ragged, jax_samplers, jax_top_k
+from . import jax_callbacks, jax_gamma, jax_linalg, jax_ragged, jax_samplers, jax_top_k
 
 
 def lower(jax, traced) -> Any:
     """`traced.lower` for the compiler, without manual regions, with matmuls of groups as ops,
-    factorisations of matrices and samples by rejection written out, and without debugging output."""
+    factorisations of matrices, samples by rejection and incomplete gamma functions written out, and without
+    debugging output."""
     from jax.interpreters import mlir
 
     equations = list(_equations(traced.jaxpr.jaxpr))
@@ -32,7 +33,7 @@ def lower(jax, traced) -> Any:
     rules = tuple((primitive, mlir.lower_fun(functools.partial(_whole, jax), multiple_results=True))
                   for primitive in regions)
     rules += jax_ragged.rules(equations) + jax_linalg.rules(jax, equations) + jax_callbacks.rules(equations)
-    rules += jax_samplers.rules(jax, equations) + jax_top_k.rules(jax, equations)
+    rules += jax_samplers.rules(jax, equations) + jax_gamma.rules(jax, equations) + jax_top_k.rules(jax, equations)
     parameters = mlir.LoweringParameters(override_lowering_rules=rules) if rules else None
     with jax_callbacks.named(equations):
         return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
