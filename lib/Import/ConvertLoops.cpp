@@ -22,13 +22,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Converters.h"
+#include "Euclid.h"
 #include "Importer.h"
 #include "IntegerBounds.h"
 #include "MaskedIteration.h"
 #include "MicrobatchLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace weft;
@@ -105,50 +105,6 @@ static std::optional<Values> importMicrobatches(Conversion &c,
           c.splatLike(first.given[i], begin + *count * (next - begin));
     }
   return results;
-}
-
-//===----------------------------------------------------------------------===//
-// Euclid's algorithm
-//===----------------------------------------------------------------------===//
-
-/// Whether it is the loop of jnp.gcd. Only values end it, but its body changes
-/// nothing more once an element is done, and it is known when all are.
-static bool isEuclid(Operation *loop) {
-  auto function = loop->getParentOfType<func::FuncOp>();
-  if (!function || !function.getSymName().starts_with("gcd") ||
-      loop->getNumRegions() != 2 || !llvm::hasSingleElement(loop->getRegion(1)))
-    return false;
-  Block &body = loop->getRegion(1).front();
-  SmallVector<StringRef> names;
-  for (Operation &op : body) {
-    StringRef name = op.getName().getStringRef();
-    if (name == "stablehlo.remainder" &&
-        !llvm::equal(op.getOperands(), body.getArguments()))
-      return false;
-    if (name != "stablehlo.constant" && name != "stablehlo.broadcast_in_dim")
-      names.push_back(name);
-  }
-  return names == ArrayRef<StringRef>(
-                      {"stablehlo.compare", "func.call", "stablehlo.compare",
-                       "stablehlo.remainder", "func.call", "stablehlo.compare",
-                       "func.call", "stablehlo.compare", "func.call",
-                       "stablehlo.return"});
-}
-
-/// As many iterations as numbers of a width may need: Fibonacci numbers that
-/// follow each other take the most, 1.44 for each bit, and one exchanges them.
-static std::optional<Values> runEuclid(Conversion &c) {
-  Values carried(c.getOperands());
-  if (llvm::is_contained(carried, Value()))
-    return std::nullopt;
-  int64_t count = typeOf(carried[0]).getElementTypeBitWidth() * 3 / 2 + 2;
-  for (int64_t i = 0; i < count; ++i) {
-    std::optional<Values> next = c.getImporter().importRegion(c, 1, carried);
-    if (!next || next->size() != carried.size())
-      return std::nullopt;
-    carried = std::move(*next);
-  }
-  return carried;
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,8 +214,9 @@ std::optional<Values> LoopWalk::run() {
 }
 
 static Values convertWhile(Conversion &c) {
-  std::optional<Values> results =
-      isEuclid(c.getSource()) ? runEuclid(c) : LoopWalk(c).run();
+  if (isEuclid(c.getSource()))
+    return runEuclid(c);
+  std::optional<Values> results = LoopWalk(c).run();
   return results.value_or(Values(c.getSource()->getNumResults()));
 }
 

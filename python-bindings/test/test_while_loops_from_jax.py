@@ -157,3 +157,53 @@ def test_without_a_bound():
 
     with pytest.raises(weft.CompileError, match="bound it by a counter that begins at a constant"):
         weft.from_jax(halve, np.ones(8, np.float32)).compile()
+
+
+def divide(x, y, is_more=jnp.not_equal, order=jnp.less, rest=lax.rem):
+    """The body of jnp.gcd."""
+    x, y = jnp.where(is_more(y, 0), y, x), jnp.where(is_more(y, 0), rest(x, y), 0)
+    return jnp.where(order(x, y), y, x), jnp.where(order(x, y), x, y)
+
+
+def common_divisors(x, y):
+    return lax.while_loop(lambda s: jnp.any(s[1] != 0), lambda s: divide(*s), (jnp.abs(x), jnp.abs(y)))[0]
+
+
+def common_divisors_of_scalars(x, y):
+    """In falling order by itself, of numbers that may be negative."""
+    def find(x, y):
+        return lax.while_loop(lambda s: s[1] != 0, lambda s: (s[1], lax.rem(s[0], s[1])), (x, y))
+
+    return [find(x[i], y[i]) for i in range(4)], jax.vmap(find)(x, y)
+
+
+def common_divisor_of_the_least(x, y):
+    """Its absolute value is negative."""
+    least = jnp.where(x == 48, np.iinfo(np.int32).min, x)
+    return [jnp.gcd(least[i], 0 * y[i]) for i in range(2)]
+
+
+@pytest.mark.parametrize("function", [common_divisors, common_divisors_of_scalars, common_divisor_of_the_least])
+def test_euclid(function):
+    x, y = np.int32([48, 6, 0, -1836311903, 17, 5, 0, 12]), np.int32([36, -4, 7, 1134903170, 51, 0, 0, 18])
+    found, wanted = weft.from_jax(function, x, y).compile()(x, y), jax.jit(function)(x, y)
+    jax.tree.map(np.testing.assert_array_equal, found, wanted)
+
+
+@pytest.mark.parametrize("condition, changes", [
+    (lambda s: jnp.any(s[0] != 0), {}),
+    (lambda s: jnp.all(s[1] != 0), {}),
+    (lambda s: jnp.any(s[1] > 0), {}),
+    (lambda s: jnp.any(s[1] != 0), {"is_more": jnp.greater}),
+    (lambda s: jnp.any(s[1] != 0), {"order": jnp.greater}),
+    (lambda s: jnp.any(s[1] != 0), {"rest": lambda x, y: lax.rem(y, x)}),
+    (lambda s: jnp.any(s[1] != 0), {"rest": lax.div}),
+], ids=["x", "all", "positive", "body of positive", "rising order", "rest of y", "quotient"])
+def test_not_euclid(condition, changes):
+    """Loops that differ from that of jnp.gcd by a comparison, or an operand."""
+    @jax.jit
+    def gcd(x, y):
+        return lax.while_loop(condition, lambda s: divide(*s, **changes), (x, y))[0]
+
+    with pytest.raises(weft.CompileError, match="condition that depends on computed values alone"):
+        weft.from_jax(lambda x, y: gcd(x, y), *np.ones((2, 8), np.int32)).compile()

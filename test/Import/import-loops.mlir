@@ -172,3 +172,29 @@ func.func @done_or_failed(%x: tensor<f32>, %limit: tensor<f32>) -> tensor<f32> {
   }) : (tensor<i32>, tensor<f32>, tensor<i1>, tensor<i1>) -> (tensor<i32>, tensor<f32>, tensor<i1>, tensor<i1>)
   return %r#1 : tensor<f32>
 }
+
+// Euclid's algorithm takes at most 14 iterations with numbers of 8 bits; of
+// the last one no remainder is used.
+
+// CHECK-LABEL: func.func @common_divisor
+// CHECK-SAME: %[[X:.*]]: tensor<i8> {{.*}}, %[[Y:.*]]: tensor<i8>
+func.func @common_divisor(%x: tensor<i8>, %y: tensor<i8>) -> tensor<i8> {
+  // CHECK: %[[P:.*]] = arith.cmpi ne, %[[Y]], %{{.*}}
+  // CHECK: %[[REST:.*]] = arith.remsi %[[X]], %[[Y]]
+  // CHECK: %[[X1:.*]] = arith.select %[[P]], %[[Y]], %[[X]]
+  // CHECK: %[[Y1:.*]] = arith.select %[[P]], %[[REST]], %[[Y]]
+  // CHECK-COUNT-12: arith.remsi
+  // CHECK-NOT: arith.remsi
+  // CHECK: return
+  %r:2 = "stablehlo.while"(%x, %y) ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %zero = "stablehlo.constant"() <{value = dense<0> : tensor<i8>}> : () -> tensor<i8>
+    %more = "stablehlo.compare"(%b, %zero) <{comparison_direction = #stablehlo<comparison_direction NE>}> : (tensor<i8>, tensor<i8>) -> tensor<i1>
+    "stablehlo.return"(%more) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %rest = "stablehlo.remainder"(%a, %b) : (tensor<i8>, tensor<i8>) -> tensor<i8>
+    "stablehlo.return"(%b, %rest) : (tensor<i8>, tensor<i8>) -> ()
+  }) : (tensor<i8>, tensor<i8>) -> (tensor<i8>, tensor<i8>)
+  return %r#0 : tensor<i8>
+}
