@@ -17,7 +17,9 @@
 //   ...
 //   i is 3, if it goes on that far: it does not
 //
-// So a counter keeps its constants, and ends the loop.
+// So a counter keeps its constants, and ends the loop. It may say by other
+// constants that the loop has failed, as in `i = where(failed, -1, i + 1)` with
+// `i >= 0` in the condition: where the loop goes on, it is none of those.
 //
 //===----------------------------------------------------------------------===//
 
@@ -116,27 +118,30 @@ namespace {
 class LoopWalk {
 public:
   explicit LoopWalk(Conversion &c)
-      : c(c), iterations(c, Values(c.getOperands())),
+      : c(c), iterations(c, Values(c.getOperands())), given(c.getOperands()),
         opsBefore(c.getImporter().getNumOps()) {}
 
   /// The values behind the loop; nothing, and a problem, if it cannot be read.
   std::optional<Values> run();
 
 private:
-  std::optional<Value> importCondition();
+  std::optional<Value> importCondition(const Values &values);
+  std::optional<int64_t> findCondition(const Values &values);
   std::optional<LoopIteration> importBody();
+  bool giveCounters(const Values &made);
   std::nullopt_t refuse(const Twine &why);
 
   Conversion &c;
   MaskedIterations iterations;
+  /// What a body is given, where that is a constant if the loop goes on.
+  Values given;
   int64_t count = 0;
   int64_t opsBefore;
 };
 } // namespace
 
-std::optional<Value> LoopWalk::importCondition() {
-  std::optional<Values> condition =
-      c.getImporter().importRegion(c, 0, iterations.given());
+std::optional<Value> LoopWalk::importCondition(const Values &values) {
+  std::optional<Values> condition = c.getImporter().importRegion(c, 0, values);
   if (!condition)
     return std::nullopt;
   if (condition->size() != 1) {
@@ -149,9 +154,16 @@ std::optional<Value> LoopWalk::importCondition() {
   return condition->front();
 }
 
+/// What is known of the condition for these values.
+std::optional<int64_t> LoopWalk::findCondition(const Values &values) {
+  std::optional<Value> condition = importCondition(values);
+  if (!condition)
+    return std::nullopt;
+  return isNeverTrue(*condition) ? 0 : getSplatInteger(*condition);
+}
+
 std::optional<LoopIteration> LoopWalk::importBody() {
   Operation *last = lastOp(c);
-  const Values &given = iterations.given();
   std::optional<Values> next = c.getImporter().importRegion(c, 1, given);
   if (!next)
     return std::nullopt;
@@ -163,6 +175,50 @@ std::optional<LoopIteration> LoopWalk::importBody() {
   return LoopIteration{given, opsBehind(c, last), *next};
 }
 
+/// Adds the constants that a number is selected of. Whether it is one of a few.
+static bool findChoices(Value value, SmallVectorImpl<Value> &choices) {
+  constexpr size_t most = 8;
+  if (value && getSplatInteger(value)) {
+    choices.push_back(value);
+    return choices.size() <= most;
+  }
+  auto select =
+      value ? value.getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+  return select && findChoices(select.getTrueValue(), choices) &&
+         findChoices(select.getFalseValue(), choices);
+}
+
+/// Sets what the next body is given. Of numbers that are selected of constants,
+/// the only one under which the loop goes on. Whether such a number counts.
+bool LoopWalk::giveCounters(const Values &made) {
+  Values before = std::exchange(given, iterations.given());
+  bool counts = false;
+  for (unsigned i = 0; i < made.size(); ++i) {
+    SmallVector<Value> choices;
+    if (!given[i] || getSplatInteger(given[i]) || typeOf(made[i]).getRank() ||
+        !findChoices(made[i], choices))
+      continue;
+    auto endsWith = [&](Value choice) {
+      Values values = given;
+      values[i] = choice;
+      return findCondition(values) == 0;
+    };
+    // If it goes on with none, any of them says so.
+    Value first = choices.front();
+    llvm::erase_if(choices, endsWith);
+    if (!choices.empty())
+      first = choices.front();
+    if (!llvm::all_of(choices, [&](Value choice) {
+          return getSplatInteger(choice) == getSplatInteger(first);
+        }))
+      continue;
+    given[i] = first;
+    auto last = before[i] ? getSplatInteger(before[i]) : std::nullopt;
+    counts |= last && last != getSplatInteger(given[i]);
+  }
+  return counts;
+}
+
 std::nullopt_t LoopWalk::refuse(const Twine &why) {
   c.getImporter().setEndless(c.getSource());
   c.unsupported(why);
@@ -170,13 +226,20 @@ std::nullopt_t LoopWalk::refuse(const Twine &why) {
 }
 
 std::optional<Values> LoopWalk::run() {
+  constexpr StringLiteral remedy(
+      ", where loops are unrolled; bound it by a smaller number, as in (i < "
+      "20) & (error > tolerance) or lax.fori_loop(0, jnp.minimum(n, 20), ...); "
+      "what a loop of a library finds can be computed outside and passed as an "
+      "argument");
   LoopIteration before;
   for (;; ++count) {
-    std::optional<Value> condition = importCondition();
+    std::optional<Value> condition = importCondition(iterations.given());
     if (!condition)
       return std::nullopt;
     std::optional<int64_t> goesOn =
         isNeverTrue(*condition) ? 0 : getSplatInteger(*condition);
+    if (given != iterations.given() && findCondition(given) == 0)
+      goesOn = 0;
     bool isCounted = goesOn && !iterations.mayHaveEnded();
     if (goesOn && !*goesOn) {
       if (isCounted && count == 1)
@@ -192,6 +255,7 @@ std::optional<Values> LoopWalk::run() {
         return results;
     bool hasCounter =
         iterations.add(goesOn ? Value() : *condition, done->results);
+    hasCounter |= giveCounters(done->results);
     if (iterations.mayHaveEnded()) {
       if (!hasCounter || c.getImporter().isEndless(c.getSource()))
         return refuse(
@@ -199,15 +263,17 @@ std::optional<Values> LoopWalk::run() {
             "loops are unrolled; bound it by a counter that begins at a "
             "constant, as in (i < 20) & (error > tolerance), or use lax.scan "
             "or lax.fori_loop between constants, with jnp.where for steps that "
-            "are not to count");
-      if (count >= kMostIterations ||
-          c.getImporter().getNumOps() - opsBefore > kMostOps)
+            "are not to count; what a loop of a library finds can be computed "
+            "outside and passed as an argument");
+      if (count >= kMostIterations)
         return refuse("with a condition that depends on computed values, and "
                       "which may hold for more than " +
-                      Twine(count) +
-                      " iterations, where loops are unrolled; bound it by a "
-                      "smaller number, as in (i < 20) & (error > tolerance) "
-                      "or lax.fori_loop(0, jnp.minimum(n, 20), ...)");
+                      Twine(count) + " iterations" + remedy);
+      if (c.getImporter().getNumOps() - opsBefore > kMostOps)
+        return refuse("with a condition that depends on computed values, and "
+                      "more than " +
+                      Twine(kMostOps) + " ops in its first " +
+                      Twine(count + 1) + " iterations" + remedy);
     }
     before = std::move(*done);
   }

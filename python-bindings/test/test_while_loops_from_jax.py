@@ -100,6 +100,21 @@ def conjugate_gradients(a):
     return jax.value_and_grad(loss)(a)
 
 
+def stabilised_gradients(a):
+    """A counter that says by negative numbers that the loop has broken down."""
+    matrix = jnp.eye(8) * 2 + jnp.outer(a, jnp.roll(a, 1)) / 8
+    solve = jax.scipy.sparse.linalg.bicgstab
+    return solve(lambda v: matrix @ v, a, maxiter=3)[0], solve(lambda v: 0 * v, a, maxiter=3)[0]
+
+
+def failure(a):
+    def body(state):
+        k, x = state
+        return jnp.where(jnp.max(x) > 3, -7, jnp.where(jnp.min(x) < 0.2, -9, k + 2)), x * 1.2
+
+    return lax.while_loop(lambda s: (s[0] >= 0) & (s[0] < 9) & (jnp.sum(s[1]) < 40), body, (0, a))
+
+
 def computed_bounds(a):
     n = jnp.sum(a > 0.7)
     some = lax.fori_loop(0, jnp.minimum(n, 5), lambda i, x: x * 0.9 + i, a)
@@ -112,7 +127,7 @@ def never_begins(a):
 
 @pytest.mark.parametrize("function", [
     newton, newton_of_each, bisections, flag, shrinking_step, history, nested, in_scan, conjugate_gradients,
-    computed_bounds, never_begins], ids=lambda function: function.__name__)
+    stabilised_gradients, failure, computed_bounds, never_begins], ids=lambda function: function.__name__)
 @pytest.mark.parametrize("spec", [P(), P("x")], ids=["whole", "split"])
 def test_as_jax(function, spec):
     compiled = weft.from_jax(function, np.ones(8, np.float32), mesh=weft.Mesh((2,), ("x",)), in_shardings=(spec,)).compile()
@@ -157,6 +172,19 @@ def test_without_a_bound():
 
     with pytest.raises(weft.CompileError, match="bound it by a counter that begins at a constant"):
         weft.from_jax(halve, np.ones(8, np.float32)).compile()
+
+
+def test_many_ops():
+    """Of loops within a loop."""
+    def rounds(a):
+        def body(state):
+            i, x = state
+            return i + 1, lax.fori_loop(0, 150, lambda _, x: lax.fori_loop(0, 100, lambda _, x: jnp.sin(jnp.cos(x)), x), x)
+
+        return lax.while_loop(lambda s: (s[0] < 900) & (jnp.sum(s[1]) > 1), body, (0, a))[1]
+
+    with pytest.raises(weft.CompileError, match="with a condition that depends on computed values, and more than 200000 ops in its first 2 iterations"):
+        weft.from_jax(rounds, np.ones(8, np.float32)).compile()
 
 
 def divide(x, y, is_more=jnp.not_equal, order=jnp.less, rest=lax.rem):
