@@ -214,6 +214,8 @@ struct Rule {
 static const llvm::StringMap<Rule> &rules() {
   static const llvm::StringMap<Rule> table = {
       {"stablehlo.constant", {0, splitConstant}},
+      {"stablehlo.iota",
+       {0, [](Split &s) { return Complex{s.again({}), s.splat(s.type, 0)}; }}},
       {"stablehlo.complex",
        {2,
         [](Split &s) {

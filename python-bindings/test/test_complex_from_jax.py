@@ -94,7 +94,7 @@ def transforms():
         return parts([
             fft.fft(z), fft.ifft(z), fft.fft2(z), fft.ifft2(z), fft.fftn(z), fft.ifftn(z), fft.rfft(x), fft.rfft2(x),
             fft.rfftn(x), fft.irfft(z), fft.irfft2(z), fft.irfftn(z), fft.irfft(z, n=5), fft.irfft(z, n=2),
-            fft.hfft(z), fft.fft(z, n=1)])
+            fft.hfft(z), fft.fft(z, n=1)]), jax.scipy.fft.dctn(x)
 
     return compute, (normal(0, 4, 6, 10),)
 
