@@ -83,6 +83,9 @@ void Problems::report(Location loc) const {
   reportUnsupported(loc);
   for (auto &[what, where] : warnings)
     emitWarning(where.first) << what;
+  // Of a program that is refused, they may be about what it is refused for.
+  if (any())
+    return;
   for (auto &[what, where] : remarks) {
     InFlightDiagnostic remark = emitRemark(where.first) << "ignored: " << what;
     if (where.count > 1)

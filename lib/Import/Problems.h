@@ -37,8 +37,8 @@ public:
 
   bool any() const { return !errors.empty() || !unsupportedOps.empty(); }
   /// Emits everything: an error at `loc` for all unsupported ops, with a note
-  /// for each source line and kind of op; one error for each other problem; a
-  /// remark for each thing ignored.
+  /// for each source line and kind of op; one error for each other problem; if
+  /// there are none, a remark for each thing ignored.
   void report(mlir::Location loc) const;
 
 private:
