@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -56,20 +57,25 @@ struct Floats {
 };
 } // namespace
 
-using UnaryFunction = Value (*)(Floats f, Value x);
-
 /// Computes a function of elements of 16 bits in f32.
-static Value inWideType(Conversion &c, UnaryFunction function) {
-  if (!c.hasOperands(1) || !c.operand(0))
+template <typename... Values>
+static Value inWideType(Conversion &c, Value (*function)(Floats, Values...)) {
+  if (!c.hasOperands(sizeof...(Values)) ||
+      llvm::is_contained(c.getOperands(), Value()))
     return {};
-  Value x = c.operand(0);
-  RankedTensorType type = typeOf(x);
+  RankedTensorType type = typeOf(c.operand(0));
   if (!isa<FloatType>(type.getElementType()))
     return c.malformed("it is a function of floating-point numbers");
-  if (type.getElementTypeBitWidth() >= 32)
-    return function({c}, x);
-  x = c.make<arith::ExtFOp>(type.clone(c.builder.getF32Type()), x);
-  return c.make<arith::TruncFOp>(type, function({c}, x));
+  std::array<Value, sizeof...(Values)> x;
+  for (auto [index, value] : llvm::enumerate(x)) {
+    value = c.operand(index);
+    if (type.getElementTypeBitWidth() < 32)
+      value = c.make<arith::ExtFOp>(type.clone(c.builder.getF32Type()), value);
+  }
+  Value y = std::apply(
+      [&](Values... operands) { return function({c}, operands...); }, x);
+  return type.getElementTypeBitWidth() < 32 ? c.make<arith::TruncFOp>(type, y)
+                                            : y;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,6 +154,82 @@ static Value digamma(Floats f, Value x) {
       isInteger, f.compare(arith::CmpFPredicate::OLE, x, 0));
   Value nan = f.c.splatLike(x, std::numeric_limits<double>::quiet_NaN());
   return f.select(isPole, nan, result);
+}
+
+//===----------------------------------------------------------------------===//
+// Zeta
+//===----------------------------------------------------------------------===//
+
+/// The sum of (q + k)^-x over all k from 0 on: ten terms, and the others by the
+/// formula of Euler and Maclaurin. Of negative q for integers x alone.
+static Value zeta(Floats f, Value x, Value q) {
+  Value power, sum, a = q;
+  for (int k = 0; k <= 10; ++k) {
+    a = k == 0 ? q : f.add(a, 1);
+    power = f.c.make<math::PowFOp>(a, f.neg(x));
+    if (k < 10)
+      sum = k == 0 ? power : f.add(sum, power);
+  }
+  // (2k)! / B(2k), with the numbers of Bernoulli
+  constexpr double divisors[] = {12.0,
+                                 -720.0,
+                                 30240.0,
+                                 -1209600.0,
+                                 47900160.0,
+                                 -1892437580.3183792,
+                                 74724249600.0,
+                                 -2950130727918.1643,
+                                 116467828143500.67,
+                                 -4597978722407472.6,
+                                 1.8152105401943548e17,
+                                 -7.1661652561756670e18};
+  Value square = f.mul(a, a), series;
+  for (int k = std::size(divisors); k >= 1; --k) {
+    Value next = f.c.splatLike(x, 1 / divisors[k - 1]);
+    if (series)
+      next = f.add(
+          next,
+          f.mul(f.div(f.mul(f.add(x, 2 * k - 1), f.add(x, 2 * k)), square),
+                series));
+    series = next;
+  }
+  Value rest = f.add(f.mul(f.div(x, a), series), 0.5);
+  rest = f.add(f.mul(power, rest), f.div(f.mul(power, a), f.add(x, -1)));
+  Value y = f.add(sum, rest);
+
+  using P = arith::CmpFPredicate;
+  auto isInteger = [&](Value value) {
+    return f.c.make<arith::CmpFOp>(P::OEQ, value,
+                                   f.c.make<math::FloorOp>(value));
+  };
+  Value infinity = f.c.splatLike(x, std::numeric_limits<double>::infinity());
+  Value nan = f.c.splatLike(x, std::numeric_limits<double>::quiet_NaN());
+  Value isNegative = f.compare(P::OLE, q, 0);
+  // Powers of negative numbers are none, unless x is an integer.
+  y = f.select(isNegative, f.select(isInteger(x), y, nan), y);
+  y = f.select(f.less(x, 1), nan, y);
+  Value isEven =
+      f.compare(P::OEQ, f.c.make<arith::RemFOp>(x, f.c.splatLike(x, 2)), 0);
+  Value atPole = f.select(isEven, infinity, nan);
+  y = f.select(f.c.make<arith::AndIOp>(isNegative, isInteger(q)), atPole, y);
+  return f.select(f.compare(P::OEQ, x, 1), infinity, y);
+}
+
+/// The derivative of order n of digamma: (-1)^(n + 1) n! zeta(n + 1, x).
+static Value polygamma(Floats f, Value n, Value x) {
+  using P = arith::CmpFPredicate;
+  Value half = f.mul(n, 0.5);
+  Value isEven =
+      f.c.make<arith::CmpFOp>(P::OEQ, half, f.c.make<math::FloorOp>(half));
+  Value next = f.add(n, 1);
+  Value y = f.mul(f.c.make<math::ExpOp>(logGamma(f, next)), zeta(f, next, x));
+  y = f.select(isEven, f.neg(y), y);
+  y = f.select(f.compare(P::OEQ, n, 0), digamma(f, x), y);
+  Value isOrder = f.c.make<arith::AndIOp>(
+      f.c.make<arith::CmpFOp>(P::OEQ, n, f.c.make<math::FloorOp>(n)),
+      f.compare(P::OGE, n, 0));
+  return f.select(isOrder, y,
+                  f.c.splatLike(y, std::numeric_limits<double>::quiet_NaN()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,12 +408,14 @@ static Value convertNextAfter(Conversion &c) {
 }
 
 std::vector<Converter> weft::stablehlo::specialConverters() {
-  auto wide = [](UnaryFunction function) {
+  auto wide = [](auto function) {
     return single(
         [function](Conversion &c) { return inWideType(c, function); });
   };
   return {{"chlo.lgamma", wide(logGamma)},
           {"chlo.digamma", wide(digamma)},
+          {"chlo.zeta", wide(zeta)},
+          {"chlo.polygamma", wide(polygamma)},
           {"chlo.bessel_i1e", single(convertBesselI1e)},
           {"chlo.erf_inv", wide(erfInv)},
           {"chlo.next_after", single(convertNextAfter)}};

@@ -59,6 +59,9 @@ FORWARD = {
     "counts": lambda x, y, i: (jnp.bincount(i.ravel(), length=9), jnp.nonzero(x > 0, size=9)),
     "special functions": lambda x, y, i: [f(jnp.concatenate([y, x[:3], 10 * x[4:]])) for f in (
         jax.scipy.special.gammaln, jax.scipy.special.digamma, jax.scipy.special.i1, jax.scipy.special.i1e)],
+    "zeta": lambda x, y, i: (
+        jax.scipy.special.zeta(y + 1, 3 * y), jax.scipy.special.zeta(i.astype(y.dtype), 2 * x), jax.scipy.special.polygamma(i, 2 * x),
+        lax.polygamma(x, y), jax.scipy.special.polygamma(2, y.astype("bfloat16"))),
     "nextafter": lambda x, y, i: (jnp.nextafter(x, y), jnp.nextafter(x, -y), jnp.nextafter(y, x), [
         jnp.nextafter(x.astype(t), y.astype(t)) for t in ("bfloat16", "float16")]),
     "mulhi": lambda x, y, i: [lax.mulhi(i.astype(t) * 25 - 60, i.T.astype(t) * 31) for t in (
@@ -88,5 +91,5 @@ DIFFERENTIABLE = {
     "cumlogsumexp": lambda x, y, i: lax.cumlogsumexp(y, 1),
     "set": lambda x, y, i: (y.at[i[0]].set(2), jnp.ones((8, 8)).at[i[0], :].set(y)),
     "scatter": lambda x, y, i: (y.at[jnp.array([3, 1])].multiply(y[:2], unique_indices=True), y.at[i[0]].max(y[::-1] + 0.1)),
-    "special functions": lambda x, y, i: (jax.scipy.special.gammaln(y), jax.scipy.special.i0e(y)),
+    "special functions": lambda x, y, i: (jax.scipy.special.gammaln(y), jax.scipy.special.i0e(y), jax.scipy.special.digamma(y)),
 }
