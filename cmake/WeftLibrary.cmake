@@ -31,7 +31,8 @@ endfunction()
 
 # weft_add_unit_test(ShardingTests [PLAIN] [COMPUTES] MeshTest.cpp ... LINK WeftSharding)
 # PLAIN: of a library that links without LLVM, and so do its tests.
-# COMPUTES: most of its time passes in its own loops.
+# COMPUTES: most of its time passes in its own loops, or in inline functions
+# of the library.
 function(weft_add_unit_test name)
   cmake_parse_arguments(ARG "PLAIN;COMPUTES" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
@@ -40,7 +41,12 @@ function(weft_add_unit_test name)
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unit)
   add_dependencies(WeftUnitTests ${name})
   if(NOT ARG_PLAIN AND WEFT_PRECOMPILED_HEADER)
-    weft_test_options(${name} weft_mlir_test_pch)
+    if(ARG_COMPUTES)
+      weft_test_options(${name} weft_pch)
+    else()
+      weft_test_options(${name} weft_mlir_test_pch
+        ${WEFT_LIGHT_TEST_COMPILE_OPTIONS})
+    endif()
   elseif(NOT ARG_PLAIN OR ARG_COMPUTES)
     weft_test_options(${name} weft_test_pch)
   else()

@@ -42,6 +42,8 @@ if(WEFT_PRECOMPILED_HEADER)
   target_precompile_headers(weft_pch PRIVATE ${weft_headers})
   if(BUILD_TESTING)
     add_library(weft_mlir_test_pch OBJECT ${PROJECT_BINARY_DIR}/weft_pch.cpp)
+    target_compile_options(weft_mlir_test_pch PRIVATE
+      ${WEFT_LIGHT_TEST_COMPILE_OPTIONS})
     target_link_libraries(weft_mlir_test_pch PRIVATE weft_mlir GTest::gmock)
     target_precompile_headers(weft_mlir_test_pch PRIVATE
       ${weft_headers} <gmock/gmock.h> <gtest/gtest.h>)
