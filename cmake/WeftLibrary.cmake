@@ -29,12 +29,15 @@ function(weft_add_passes phase)
   add_dependencies(WeftHeaders Weft${phase}PassesIncGen)
 endfunction()
 
-# weft_add_unit_test(ShardingTests [PLAIN] [COMPUTES] MeshTest.cpp ... LINK WeftSharding)
+# weft_add_unit_test(ShardingTests [PLAIN] [COMPUTES] [PROCESSES 4] MeshTest.cpp ...
+#   LINK WeftSharding)
 # PLAIN: of a library that links without LLVM, and so do its tests.
 # COMPUTES: most of its time passes in its own loops, or in inline functions
 # of the library.
+# PROCESSES: among which the tests are dealt out; one, if they take a few seconds.
+# ctest has a test for each process, which leaves its results in unit/results.
 function(weft_add_unit_test name)
-  cmake_parse_arguments(ARG "PLAIN;COMPUTES" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN;COMPUTES" "PROCESSES" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES
@@ -52,5 +55,18 @@ function(weft_add_unit_test name)
   else()
     weft_light_test_options(${name})
   endif()
-  gtest_discover_tests(${name} PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  if(NOT ARG_PROCESSES)
+    set(ARG_PROCESSES 1)
+  endif()
+  foreach(index RANGE 1 ${ARG_PROCESSES})
+    set(test ${name})
+    if(ARG_PROCESSES GREATER 1)
+      string(APPEND test -${index})
+    endif()
+    math(EXPR shard "${index} - 1")
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/unit/results/${test}.xml)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600 COST ${ARG_PROCESSES}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_PROCESSES};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
