@@ -49,7 +49,7 @@ const std::vector<int64_t> large = {1152}, tight = {4, 6, 12, 24};
 const std::vector<int64_t> mixed = {12, 24, 48, 576};
 
 const Setting settings[] = {
-    {"bytes", 2000, sizes, 5, large, false, bytesOnly},
+    {"bytes", 500, sizes, 5, large, false, bytesOnly},
     {"bytes of partial sums", 300, sizes, 5, large, true, bytesOnly},
     {"bytes of small dimensions", 300, sizes, 5, tight, true, bytesOnly},
     {"bytes on larger meshes", 4, powers, 6, large, false, bytesOnly},
