@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from .spec import UNCONSTRAINED, PartitionSpec
@@ -52,6 +53,8 @@ def _spec(match: re.Match) -> str:
     return repr(read_spec(dims, unreduced or ""))
 
 
+# Plans of a program that differ in a spec or two have most causes in common.
+@functools.lru_cache(maxsize=1 << 14)
 def as_python(text: str) -> str:
     """A message or cause with specs for shardings, and ops without their dialects."""
     for remedy, of_python in _REMEDIES.items():
