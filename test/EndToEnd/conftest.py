@@ -25,7 +25,8 @@ import launchers  # noqa: E402
 import reference  # noqa: E402
 from few_collections import pytest_collection_finish  # noqa: E402, F401
 
-STEPS = 200
+# Enough to learn more than the frequencies of bytes.
+STEPS = 120
 
 # Layout -> (source, mesh).
 LAYOUTS = {
