@@ -34,6 +34,10 @@ CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
           "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
           "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "cache" / "python"),
           "PYTHONDONTWRITEBYTECODE": ""}
+# At the end of a suite, some of its processes have nothing left to do; those of another work meanwhile.
+SUITES_AT_A_TIME = 2
+# Of a suite: with those of the other one a few more than cores, as some tests wait for other processes.
+PROCESSES = os.cpu_count() // SUITES_AT_A_TIME + 1
 # Files of tests that take 10 seconds and more, which begin before the others: at the end of a
 # suite, one process would work on a file while the others have nothing to do.
 LONG = {f"test_{name}" for name in (
@@ -52,8 +56,8 @@ LONG = {f"test_{name}" for name in (
 
 
 def suites(sanitize, property_flags):
-    """(name, command, environment) of each runner that writes <name>.xml."""
-    def ctest(folder, name, *flags, jobs=os.cpu_count()):
+    """(name, command, environment) of each runner that writes <name>.xml: first what waits for deadlines, then by length."""
+    def ctest(folder, name, *flags, jobs=PROCESSES):
         return ["ctest", "--test-dir", str(folder), "-j", str(jobs), *flags,
                 "--output-on-failure", "--no-tests=error", "--timeout", "600",
                 "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
@@ -63,8 +67,7 @@ def suites(sanitize, property_flags):
         files = [file for path in map(ROOT.joinpath, paths)
                  for file in ([path] if path.is_file() else sorted(path.glob("test_*.py")))]
         files.sort(key=lambda file: file.stem not in LONG)
-        # One more than cores: some tests wait for other processes.
-        return [python, "-m", "pytest", "-q", "-n", str(os.cpu_count() + 1), "--dist", dist,
+        return [python, "-m", "pytest", "-q", "-n", str(PROCESSES), "--dist", dist,
                 "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
 
     # The package as the build made it, and the allocator that the tools are linked with.
@@ -72,34 +75,34 @@ def suites(sanitize, property_flags):
     if allocator := ctypes.util.find_library("mimalloc"):
         package["LD_PRELOAD"] = " ".join([allocator, *os.environ.get("LD_PRELOAD", "").split()])
     yield "waits", ctest(BUILD, "waits", "-L", "waits", jobs=8), {}
-    yield "unit", ctest(BUILD, "unit", "-LE", "waits"), {}
-    if property_flags:
-        yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
-                            *property_flags,
-                            f"--gtest_output=xml:{RESULTS / 'property.xml'}"], {})
-    yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
-           {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
     yield "end-to-end", pytest(["test/EndToEnd"], "end-to-end"), package
-    yield ("import", pytest(["test/Import/test_fixtures.py",
-                             "test/Import/test_hlo_collectives.py",
-                             "test/Import/test_mutations.py"], "import"), package)
-    # Pages share nothing.
-    yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), package
     # What wants JAX runs in its environment.
     python, jax = [], []
     for path in sorted((ROOT / "python-bindings" / "test").glob("test_*.py")):
         (jax if "jax" in path.stem else python).append(str(path.relative_to(ROOT)))
-    yield "python", pytest(python, "python"), package
-    yield "examples", pytest(["test/Examples"], "examples"), package
     # A part of it compares with optax, which comes with JAX.
     jax.append("python-bindings/test/test_optim.py")
     yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_compare_xla.py",
                          "test/Import/test_numbers.py"], "jax", JAX_PYTHON), package
+    yield "python", pytest(python, "python"), package
     if sanitize:
         for sanitizer in ("asan", "tsan"):
             name = f"runtime-{sanitizer}"
             # Tests fork, and start threads in the child.
             yield name, ctest(ROOT / "build" / name, name), {"TSAN_OPTIONS": "die_after_fork=0"}
+    if property_flags:
+        yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
+                            *property_flags,
+                            f"--gtest_output=xml:{RESULTS / 'property.xml'}"], {})
+    yield "unit", ctest(BUILD, "unit", "-LE", "waits"), {}
+    # Pages share nothing.
+    yield "docs", pytest(["test/Docs"], "docs", dist="worksteal"), package
+    yield "examples", pytest(["test/Examples"], "examples"), package
+    yield ("lit", ["ninja", "-C", str(BUILD), "check-weft"],
+           {"LIT_OPTS": f"--xunit-xml-output={RESULTS / 'lit.xml'}"})
+    yield ("import", pytest(["test/Import/test_fixtures.py",
+                             "test/Import/test_hlo_collectives.py",
+                             "test/Import/test_mutations.py"], "import"), package)
 
 
 def checks():
@@ -115,19 +118,21 @@ def checks():
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
-def run(name, command, environment, output=None):
-    """Runs a command in the repository root; whether it succeeded."""
-    print(f"\n=== {name}", file=output, flush=True)
+def run(name, command, environment):
+    """Runs a command in the repository root and prints what it has printed; whether it succeeded."""
+    print(f"=== {name}: running", flush=True)
     started = time.monotonic()
     environment = {**os.environ, **CACHES, **ONE_THREAD, "WEFT_BIN": str(BUILD / "bin"), **environment}
-    try:
-        status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-                                stdout=output, stderr=output).returncode
-    except OSError as error:
-        print(f"error: {error}", file=output, flush=True)
-        status = 127
-    print(f"=== {name}: {'ok' if status == 0 else f'status {status}'}, "
-          f"{time.monotonic() - started:.0f} s", file=output, flush=True)
+    log = RESULTS / f"{name.replace(' ', '-')}.log"
+    with open(log, "w") as output:
+        try:
+            status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                                    stdout=output, stderr=output).returncode
+        except OSError as error:
+            print(f"error: {error}", file=output)
+            status = 127
+    print(f"{log.read_text(errors='replace')}\n=== {name}: {'ok' if status == 0 else f'status {status}'}, "
+          f"{time.monotonic() - started:.0f} s", flush=True)
     return status == 0
 
 
@@ -178,31 +183,29 @@ def main():
     shutil.rmtree(RESULTS, ignore_errors=True)
     shutil.rmtree(UNIT_RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
-    rows = []
 
-    def record(name, succeeded):
+    def run_suite(name, command, environment):
+        """Its row of the table."""
+        if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
+            print(f"=== {name}: skipped, there is no build/venv-jax; scripts/setup.sh makes it", flush=True)
+            return name, 0, 0, 1
+        succeeded = run(name, command, environment)
         passed, failed, skipped = count(RESULTS / f"{name}.xml")
         if failed == 0 and (passed == 0 or not succeeded):
             failed = 1
-        rows.append((name, passed, failed, skipped))
+        return name, passed, failed, skipped
 
-    # The first suite waits for deadlines while others work.
-    (waits, *waiting), *others = suites(args.sanitize, property_flags)
-    with open(RESULTS / f"{waits}.log", "w+") as log, ThreadPoolExecutor() as pool:
-        waited = pool.submit(run, waits, *waiting, log)
-        for name, command, environment in others:
-            if command[0] == JAX_PYTHON and not (JAX / "requirements.txt").exists():
-                print(f"\n=== {name}: skipped, there is no build/venv-jax; "
-                      "scripts/setup.sh makes it", flush=True)
-                rows.append((name, 0, 0, 1))
-                continue
-            record(name, run(name, command, environment))
-        record(waits, waited.result())
-        log.seek(0)
-        print(log.read(), end="", flush=True)
-    for name, command in checks():
+    def run_check(name, command):
         succeeded = run(name, command, {})
-        rows.append((name, int(succeeded), int(not succeeded), 0))
+        return name, int(succeeded), int(not succeeded), 0
+
+    waits, *others = suites(args.sanitize, property_flags)
+    with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(SUITES_AT_A_TIME) as pool:
+        # It waits for deadlines while others work.
+        rows = [beside.submit(run_suite, *waits),
+                *(pool.submit(run_suite, *suite) for suite in others),
+                *(pool.submit(run_check, *check) for check in checks())]
+    rows = [row.result() for row in rows]
 
     print(f"\n{'':16}{'passed':>8}{'failed':>8}{'skipped':>8}")
     for name, *numbers in rows:
