@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs every test runner on build/dev and sums up their results.
 
-    build/venv/bin/python scripts/run_tests.py [--sanitize]
+    build/venv/bin/python scripts/run_tests.py [--sanitize | --sanitize-only]
         [--property-cases N] [--property-seed N]
 
 Runners report in JUnit XML; a plain check counts as one test. A runner that
@@ -28,6 +28,10 @@ UNIT_RESULTS = BUILD / "unit" / "results"
 PYTHON = sys.executable
 JAX = ROOT / "build" / "venv-jax"
 JAX_PYTHON = str(JAX / "bin" / "python")
+# Tests of shard-run as threads and as processes, by what they are of.
+RUNS = {"shard-run": [f"test/EndToEnd/test_{name}.py" for name in (
+            "checkpoint", "faults", "mpi", "resume", "training", "verified_runs")],
+        "gpt-processes": ["test/Examples/test_gpt_processes.py"]}
 # What an earlier test, or run, has compiled.
 CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
           "JAX_COMPILATION_CACHE_DIR": str(ROOT / "build" / "cache" / "jax"),
@@ -55,21 +59,23 @@ LONG = {f"test_{name}" for name in (
     "gpt_parallelism", "numbers")}
 
 
-def suites(sanitize, property_flags):
+def ctest(folder, name, *flags, jobs=PROCESSES):
+    return ["ctest", "--test-dir", str(folder), "-j", str(jobs), *flags,
+            "--output-on-failure", "--no-tests=error", "--timeout", "600",
+            "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
+
+
+def pytest(paths, name, python=PYTHON, dist="loadfile", jobs=PROCESSES):
+    # By file: what a module sets up once is set up in one process.
+    files = [file for path in map(ROOT.joinpath, paths)
+             for file in ([path] if path.is_file() else sorted(path.glob("test_*.py")))]
+    files.sort(key=lambda file: file.stem not in LONG)
+    return [python, "-m", "pytest", "-q", "-n", str(jobs), "--dist", dist,
+            "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
+
+
+def suites(property_flags):
     """(name, command, environment) of each runner that writes <name>.xml: first what waits for deadlines, then by length."""
-    def ctest(folder, name, *flags, jobs=PROCESSES):
-        return ["ctest", "--test-dir", str(folder), "-j", str(jobs), *flags,
-                "--output-on-failure", "--no-tests=error", "--timeout", "600",
-                "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
-
-    def pytest(paths, name, python=PYTHON, dist="loadfile"):
-        # By file: what a module sets up once is set up in one process.
-        files = [file for path in map(ROOT.joinpath, paths)
-                 for file in ([path] if path.is_file() else sorted(path.glob("test_*.py")))]
-        files.sort(key=lambda file: file.stem not in LONG)
-        return [python, "-m", "pytest", "-q", "-n", str(PROCESSES), "--dist", dist,
-                "--no-loadscope-reorder", *map(str, files), f"--junitxml={RESULTS / name}.xml"]
-
     # The package as the build made it, and the allocator that the tools are linked with.
     package = {"PYTHONPATH": str(BUILD / "python")}
     if allocator := ctypes.util.find_library("mimalloc"):
@@ -85,11 +91,6 @@ def suites(sanitize, property_flags):
     yield "jax", pytest([*jax, "test/Conformance", "test/Import/test_compare_xla.py",
                          "test/Import/test_numbers.py"], "jax", JAX_PYTHON), package
     yield "python", pytest(python, "python"), package
-    if sanitize:
-        for sanitizer in ("asan", "tsan"):
-            name = f"runtime-{sanitizer}"
-            # Tests fork, and start threads in the child.
-            yield name, ctest(ROOT / "build" / name, name), {"TSAN_OPTIONS": "die_after_fork=0"}
     if property_flags:
         yield ("property", [str(BUILD / "unit" / "ShardingPropertyTests"),
                             *property_flags,
@@ -103,6 +104,40 @@ def suites(sanitize, property_flags):
     yield ("import", pytest(["test/Import/test_fixtures.py",
                              "test/Import/test_hlo_collectives.py",
                              "test/Import/test_mutations.py"], "import"), package)
+
+
+def sanitizers():
+    """Runners of the runtime and of shard-run as sanitizers instrument them."""
+    for sanitizer in ("asan", "tsan"):
+        build = ROOT / "build" / f"runtime-{sanitizer}"
+        # Tests fork, and start threads in the child.
+        yield build.name, ctest(build, build.name), {"TSAN_OPTIONS": "die_after_fork=0"}
+        # Beside the other tools, which make plans.
+        tools = RESULTS / f"bin-{sanitizer}"
+        tools.mkdir()
+        for folder in (build / "bin", BUILD / "bin"):
+            for file in folder.iterdir():
+                if not (tools / file.name).exists():
+                    (tools / file.name).symlink_to(file)
+        for name, paths in RUNS.items():
+            name = f"{name}-{sanitizer}"
+            yield name, pytest(paths, name, jobs=1), {
+                "WEFT_BIN": str(tools), "PYTHONPATH": str(BUILD / "python"), **reporting(name)}
+
+
+def reports_of(name):
+    """Where the sanitizers of a suite report: its tests expect that some runs fail, and a report
+    must not pass for that."""
+    return RESULTS / f"{name}-reports"
+
+
+def reporting(name):
+    reports_of(name).mkdir()
+    report, suppressions = f"log_path={reports_of(name)}/report", ROOT / "runtime" / "test" / "comm"
+    return {"ASAN_OPTIONS": f"{report}:fast_unwind_on_malloc=0", "UBSAN_OPTIONS": f"{report}:print_stacktrace=1",
+            "LSAN_OPTIONS": f"print_suppressions=0:suppressions={suppressions}/mpi-lsan.supp",
+            "TSAN_OPTIONS": f"{report}:die_after_fork=0:suppressions={suppressions}/mpi-tsan.supp",
+            "UCX_MEM_EVENTS": "n"}  # MPICH's UCX would take functions from the sanitizers
 
 
 def checks():
@@ -167,7 +202,9 @@ def count(report):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="also the runtime and shard-run under ASan and TSan")
+    parser.add_argument("--sanitize-only", action="store_true", help="nothing but these")
     parser.add_argument("--property-cases", type=int, metavar="N",
                         help="also run N random programs of the sharding "
                              "property test")
@@ -191,6 +228,9 @@ def main():
             return name, 0, 0, 1
         succeeded = run(name, command, environment)
         passed, failed, skipped = count(RESULTS / f"{name}.xml")
+        for report in sorted(reports_of(name).glob("*")):
+            print(f"{report}:\n{report.read_text(errors='replace')}", flush=True)
+            failed += 1
         if failed == 0 and (passed == 0 or not succeeded):
             failed = 1
         return name, passed, failed, skipped
@@ -199,13 +239,18 @@ def main():
         succeeded = run(name, command, {})
         return name, int(succeeded), int(not succeeded), 0
 
-    waits, *others = suites(args.sanitize, property_flags)
-    with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(SUITES_AT_A_TIME) as pool:
-        # It waits for deadlines while others work.
-        rows = [beside.submit(run_suite, *waits),
-                *(pool.submit(run_suite, *suite) for suite in others),
-                *(pool.submit(run_check, *check) for check in checks())]
-    rows = [row.result() for row in rows]
+    def run_everything():
+        waits, *others = suites(property_flags)
+        with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(SUITES_AT_A_TIME) as pool:
+            # It waits for deadlines while others work.
+            rows = [beside.submit(run_suite, *waits),
+                    *(pool.submit(run_suite, *suite) for suite in others),
+                    *(pool.submit(run_check, *check) for check in checks())]
+        return [row.result() for row in rows]
+
+    rows = [] if args.sanitize_only else run_everything()
+    if args.sanitize or args.sanitize_only:
+        rows += [run_suite(*suite) for suite in sanitizers()]
 
     print(f"\n{'':16}{'passed':>8}{'failed':>8}{'skipped':>8}")
     for name, *numbers in rows:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "examples" / "gpt"))
+sys.path[:0] = [str(ROOT / "examples" / "gpt"), str(ROOT / "test")]
 
 import train  # noqa: E402
 import weft  # noqa: E402
