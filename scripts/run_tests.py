@@ -59,9 +59,9 @@ LONG = {f"test_{name}" for name in (
     "gpt_parallelism", "numbers")}
 
 
-def ctest(folder, name, *flags, jobs=PROCESSES):
+def ctest(folder, name, *flags, jobs=PROCESSES, timeout=600):
     return ["ctest", "--test-dir", str(folder), "-j", str(jobs), *flags,
-            "--output-on-failure", "--no-tests=error", "--timeout", "600",
+            "--output-on-failure", "--no-tests=error", "--timeout", str(timeout),
             "--progress", "--output-junit", str(RESULTS / f"{name}.xml")]
 
 
@@ -111,7 +111,7 @@ def sanitizers():
     for sanitizer in ("asan", "tsan"):
         build = ROOT / "build" / f"runtime-{sanitizer}"
         # Tests fork, and start threads in the child.
-        yield build.name, ctest(build, build.name), {"TSAN_OPTIONS": "die_after_fork=0"}
+        yield build.name, ctest(build, build.name, timeout=1800), {"TSAN_OPTIONS": "die_after_fork=0"}
         # Beside the other tools, which make plans.
         tools = RESULTS / f"bin-{sanitizer}"
         tools.mkdir()
@@ -132,9 +132,12 @@ def reports_of(name):
 
 
 def reporting(name):
+    """GCC's UndefinedBehaviorSanitizer has no file for what it says; what it aborts with is reported by
+    AddressSanitizer."""
     reports_of(name).mkdir()
     report, suppressions = f"log_path={reports_of(name)}/report", ROOT / "runtime" / "test" / "comm"
-    return {"ASAN_OPTIONS": f"{report}:fast_unwind_on_malloc=0", "UBSAN_OPTIONS": f"{report}:print_stacktrace=1",
+    return {"ASAN_OPTIONS": f"{report}:fast_unwind_on_malloc=0:intercept_tls_get_addr=0:handle_abort=2",
+            "UBSAN_OPTIONS": f"{report}:abort_on_error=1",
             "LSAN_OPTIONS": f"print_suppressions=0:suppressions={suppressions}/mpi-lsan.supp",
             "TSAN_OPTIONS": f"{report}:die_after_fork=0:suppressions={suppressions}/mpi-tsan.supp",
             "UCX_MEM_EVENTS": "n"}  # MPICH's UCX would take functions from the sanitizers

@@ -41,8 +41,10 @@ public:
 
   template <typename Value> std::vector<Value> read(size_t count) {
     std::vector<Value> values(count);
-    std::memcpy(values.data(), data.data(), count * sizeof(Value));
-    data = data.subspan(count * sizeof(Value));
+    // Not memcpy, which takes no null pointers: of a track without events.
+    const auto bytes = std::as_writable_bytes(std::span(values));
+    std::ranges::copy(data.first(bytes.size()), bytes.begin());
+    data = data.subspan(bytes.size());
     return values;
   }
   uint64_t read() { return read<uint64_t>(1)[0]; }
