@@ -27,7 +27,7 @@ bool standsAlone(mlir::Operation *op);
 mlir::Value viewOf(mlir::OpOperand &use);
 
 /// The values that are written to memory: what a kernel makes is if something
-/// else reads it. What kernels keep for later ones, they can compute again.
+/// else reads it. What kernels keep for later ones, they can recompute.
 class StoredValues {
 public:
   bool contains(mlir::Value value);
