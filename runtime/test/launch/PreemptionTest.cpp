@@ -120,8 +120,8 @@ std::string askAndWait(Preemption &preemption, Bootstrap &) {
 }
 
 TEST_F(Job, NamesAProcessThatHasEnded) {
-  // Not _exit: with the thread sanitizer other threads go on in it for a second,
-  // and the one of Preemption answers.
+  // Not _exit: with the thread sanitizer other threads go on in it for a
+  // second, and the one of Preemption answers.
   Process zero = start(0, 2, askAndWait), one = start(1, 2, [](auto &, auto &) {
                                             ::raise(SIGKILL);
                                             return std::string();
