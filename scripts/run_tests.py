@@ -30,7 +30,7 @@ JAX = ROOT / "build" / "venv-jax"
 JAX_PYTHON = str(JAX / "bin" / "python")
 # Tests of shard-run as threads and as processes, by what they are of.
 RUNS = {"shard-run": [f"test/EndToEnd/test_{name}.py" for name in (
-            "checkpoint", "determinism", "faults", "mpi", "resume", "verified_runs")],
+            "checkpoint", "determinism", "faults", "mpi", "resume")],
         "gpt-processes": ["test/Examples/test_gpt_processes.py"]}
 # What an earlier test, or run, has compiled.
 CACHES = {"WEFT_KERNEL_CACHE": str(ROOT / "build" / "cache" / "kernels"),
