@@ -177,12 +177,12 @@ def run(name, command, environment):
 def cases(report):
     """The test cases of a JUnit file. In the place of a process of unit tests are those that it reports itself; it is one of
     them where it failed for another reason than these."""
+    processes = {own.stem: own for own in UNIT_RESULTS.glob("*.xml")}
     for case in ElementTree.parse(report).getroot().iter("testcase"):
-        own = UNIT_RESULTS / f"{case.get('name')}.xml"
-        if not own.exists():
+        if case.get("name") not in processes:
             yield case
             continue
-        tests = list(ElementTree.parse(own).getroot().iter("testcase"))
+        tests = list(ElementTree.parse(processes[case.get("name")]).getroot().iter("testcase"))
         yield from tests
         if case.find("failure") is not None and not any(test.find("failure") is not None for test in tests):
             yield case

@@ -395,74 +395,54 @@ void Combiner::run() {
       op->erase();
 }
 
-namespace {
-
-/// Where partial sums are used, something may be done to them first, such as a
-/// factor of a learning rate: it is done where they are made.
-class SummedOps {
-public:
-  explicit SummedOps(Block &block);
-
-  void raise();
-
-private:
-  size_t findAnchor(Operation *op);
-
-  Block &block;
-  std::vector<Operation *> ops;
-  /// From one on.
-  DenseMap<Operation *, size_t> numbers;
-  /// Of what moves: the number of the op behind which it comes to stand.
-  DenseMap<Operation *, size_t> anchors;
-};
-
-} // namespace
-
 static bool canBeRaised(Operation *op, Block &block) {
   return op && op->getBlock() == &block && op->hasOneUse() && canMove(op) &&
          OpTrait::hasElementwiseMappableTraits(op);
 }
 
-SummedOps::SummedOps(Block &block) : block(block) {
+/// Where partial sums are used, something may be done to them first, such as a
+/// factor of a learning rate: it is done where they are made.
+static void raiseSummed(Block &block) {
+  std::vector<Operation *> ops;
+  /// From one on; where an op comes to stand that is raised: behind the op of
+  /// the number.
+  DenseMap<Operation *, size_t> numbers, anchors;
   for (Operation &op : block.without_terminator()) {
     ops.push_back(&op);
     numbers[&op] = ops.size();
+    if (!canBeRaised(&op, block))
+      continue;
+    size_t &anchor = anchors[&op];
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == &block &&
+          !producer->hasTrait<OpTrait::ConstantLike>()) {
+        auto raised = anchors.find(producer);
+        anchor = std::max(anchor, raised == anchors.end()
+                                      ? numbers.at(producer)
+                                      : raised->second);
+      }
   }
-}
-
-/// Of an op that moves, and of what it alone is made of element by element.
-size_t SummedOps::findAnchor(Operation *op) {
-  size_t anchor = 0;
-  for (Value operand : op->getOperands()) {
+  DenseSet<Operation *> moving;
+  auto move = [&](Value operand) {
     Operation *producer = operand.getDefiningOp();
-    auto found = numbers.find(producer);
-    if (found == numbers.end())
-      continue;
-    if (producer->hasTrait<OpTrait::ConstantLike>())
-      anchors[producer] = 0;
-    else
-      anchor =
-          std::max(anchor, canBeRaised(producer, block) ? findAnchor(producer)
-                                                        : found->second);
-  }
-  return anchors[op] = anchor;
-}
-
-void SummedOps::raise() {
-  for (Operation *op : ops) {
+    if (anchors.contains(producer) ||
+        (producer && producer->getBlock() == &block &&
+         producer->hasTrait<OpTrait::ConstantLike>()))
+      moving.insert(producer);
+  };
+  for (Operation *op : llvm::reverse(ops)) {
     auto collective = dyn_cast<CommunicationOpInterface>(op);
-    if (!collective || !collective.isAllReduce() || !isCandidate(op))
-      continue;
-    Operation *summed = op->getOperand(0).getDefiningOp();
-    if (canBeRaised(summed, block))
-      findAnchor(summed);
+    if (isCandidate(op) && collective.isAllReduce() &&
+        canBeRaised(op->getOperand(0).getDefiningOp(), block))
+      move(op->getOperand(0));
+    if (moving.contains(op))
+      llvm::for_each(op->getOperands(), move);
   }
-  if (anchors.empty())
-    return;
   std::vector<SmallVector<Operation *, 1>> behind(ops.size() + 1);
   for (Operation *op : ops)
-    if (auto found = anchors.find(op); found != anchors.end())
-      behind[found->second].push_back(op);
+    if (moving.contains(op))
+      behind[anchors.lookup(op)].push_back(op);
   for (size_t anchor = ops.size() + 1; anchor-- > 0;)
     for (Operation *op : llvm::reverse(behind[anchor]))
       if (anchor > 0)
@@ -508,7 +488,7 @@ struct CombineCollectives
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) {
         if (latencies > 0) {
-          SummedOps(*block).raise();
+          raiseSummed(*block);
           raiseSmall(*block, *model);
         }
         Combiner(*block, *model, latencies, count).run();

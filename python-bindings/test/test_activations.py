@@ -87,8 +87,9 @@ def plan(layers, ways, policy):
 
 
 def kept(ways, policy):
-    """Of a layer, in units of s b h: what the second two of four layers add."""
-    bytes_ = [plan(layers, ways, policy).memory().activations for layers in (2, 4)]
+    """Of a layer, in units of s b h: what the last two of six layers add; of two layers, the first has
+    less beside it."""
+    bytes_ = [plan(layers, ways, policy).memory().activations for layers in (4, 6)]
     return (bytes_[1] - bytes_[0]) / 2 / UNIT
 
 

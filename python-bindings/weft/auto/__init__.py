@@ -151,7 +151,7 @@ def _search(search: Search | WholeSearch, cluster: str, devices: int, limit: int
     confirmation.try_recomputing(impossible)
     if not confirmation.plans:
         raise ValueError(_nothing_fits(search, devices, limit, impossible))
-    confirmation.left += ranking.estimated(_LISTED)
+    confirmation.left += ranking.estimated(_LISTED, _LISTED - len(confirmation.plans) - len(confirmation.left))
     plans = sorted(confirmation.plans, key=lambda each: each.step_seconds)
     plans += [AutoPlan(planner, each, None, limit if each.dropped else None)
               for each in sorted(confirmation.left, key=lambda each: each.seconds)]

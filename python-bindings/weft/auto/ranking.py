@@ -55,12 +55,16 @@ class Ranking:
             heapq.heapify(self._heap)
         return found
 
-    def estimated(self, number: int) -> list[Estimate]:
-        """So many that have been estimated, the best first, if there are."""
-        found = sorted((each for each in self._heap if each[2] == _ESTIMATED), key=lambda each: each[:3])[:max(number, 0)]
+    def estimated(self, most: int, least: int) -> list[Estimate]:
+        """At most so many that have been estimated; the most promising are if there are too few."""
+        found = sorted((each for each in self._heap if each[2] == _ESTIMATED), key=lambda each: each[:3])[:most]
         self._heap = [each for each in self._heap if each not in found]
         heapq.heapify(self._heap)
-        return [each[3] for each in found]
+        estimates = [each[3] for each in found]
+        while self._heap and len(estimates) < least:
+            if each := self._look_at_next():
+                estimates.append(each)
+        return estimates
 
     def _look_at_next(self) -> Estimate | None:
         """An estimate if it is among the best."""
