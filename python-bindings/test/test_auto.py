@@ -167,8 +167,10 @@ def test_no_more_is_estimated_than_may_be_among_the_best():
     assert search.estimated == [1, 3, 4, 5]
     assert [each.choice.data for each in ranking.impossible] == [2] and ranking.left == 4
     assert ranking.find_below(6.0) is None and ranking.find_below(100.0, True) is None
-    assert [each.choice.data for each in ranking.estimated(10)] == [1] and ranking.left == 3
+    assert [each.choice.data for each in ranking.estimated(10, 0)] == [1] and ranking.left == 3
     assert ranking.find_below(100.0, False).choice.data == 6
+    # Not enough have been for a table of two.
+    assert [each.choice.data for each in ranking.estimated(10, 2)] == [7, 8] and ranking.left == 0
 
 
 # The answer
