@@ -73,7 +73,8 @@ std::optional<double> SecondsOfOps::secondsAlone(Operation *op) {
 
 double SecondsOfOps::next(Operation *op) {
   if (isa<CommunicationOpInterface>(op) || isView(op) ||
-      op->hasTrait<OpTrait::ConstantLike>())
+      op->hasTrait<OpTrait::ConstantLike>() ||
+      op->hasTrait<OpTrait::IsTerminator>())
     return 0;
   if (std::optional<double> alone = secondsAlone(op)) {
     near.clear();
@@ -100,7 +101,7 @@ BlockTimes::BlockTimes(Block &block, const cost::CostModel &model)
   begins.push_back(now);
 }
 
-/// The last op that a kernel made of elements of values waits for.
+/// The last op that the kernel which computes `op` waits for.
 static Operation *findMaker(Operation *op) {
   if (standsAlone(op) || isa<CommunicationOpInterface>(op))
     return op;

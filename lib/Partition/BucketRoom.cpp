@@ -61,7 +61,11 @@ findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     for (Value result : op.getResults()) {
-      if (!stored.contains(result))
+      // What is only sent is counted as that.
+      if (!stored.contains(result) ||
+          llvm::all_of(result.getUsers(), [&](Operation *user) {
+            return senders.contains(user);
+          }))
         continue;
       const LastUse last = lastUseOf(result, numbers);
       if (last.isReturned)

@@ -68,7 +68,8 @@ private:
 
 } // namespace
 
-/// Unless it cannot be called together with what is there.
+/// Returns false, and changes nothing, if the candidate has no place in common
+/// with the run.
 bool Run::add(const Candidate &candidate, double when) {
   const size_t first = std::max(earliest, candidate.earliest),
                last = std::min(latest, candidate.latest);
@@ -80,7 +81,7 @@ bool Run::add(const Candidate &candidate, double when) {
   wireBytes += candidate.wireBytes;
   callBytes += candidate.call.bytes;
   CommunicationOpInterface op = candidate.op;
-  if (isa<BlockArgument>(op->getOperand(0)))
+  if (op.isAllReduce() && isa<BlockArgument>(op->getOperand(0)))
     copiedBytes += candidate.call.bytes;
   held = {std::min(held.begin, candidate.held.begin),
           std::max(held.end, candidate.held.end),
@@ -139,16 +140,20 @@ void BucketChoice::findRuns(double wholeSeconds) {
   double all = 0;
   for (const Candidate &candidate : candidates)
     all += double(candidate.wireBytes);
+  const double least = leastShare * all;
   double ready = 0;
   for (auto [number, candidate] : llvm::enumerate(candidates)) {
-    ready = std::max(ready, !candidate.isHidden ? 0
+    ready = std::max(ready, !candidate.canBeHidden ? 0
                             : gathers ? wholeSeconds - candidate.needed
                                       : candidate.ready);
     Run own{number, number};
     own.add(candidate, ready);
-    if (runs.empty() || double(runs.back().wireBytes) >= leastShare * all ||
-        runs.back().copiedBytes + own.copiedBytes > 0 ||
-        !runs.back().add(candidate, ready))
+    const bool joins =
+        !runs.empty() && double(runs.back().wireBytes) < least &&
+        // What is copied is small together.
+        (runs.back().copiedBytes + own.copiedBytes == 0 ||
+         double(runs.back().wireBytes + own.wireBytes) < least);
+    if (!joins || !runs.back().add(candidate, ready))
       runs.push_back(own);
   }
 }
@@ -190,7 +195,9 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
     return std::numeric_limits<double>::infinity();
   // Each byte is read and written, before the call and behind it.
   const double copying =
-      end - begin > 1 ? 4.0 * double(copiedBytes) * model.secondsPerByte() : 0;
+      runs[end - 1].end - runs[begin].begin > 1
+          ? 4.0 * double(copiedBytes) * model.secondsPerByte()
+          : 0;
   return model.collective(call).seconds + copying;
 }
 

@@ -27,23 +27,24 @@ inline constexpr double largestShare = 0.25;
 /// A collective that may become part of another one.
 struct Candidate {
   CommunicationOpInterface op;
-  /// Of the op in the block; it can stand before any op from the second to the
-  /// third number.
+  /// Of the op in the block; it can stand before any op from `earliest` to
+  /// `latest`.
   size_t number, earliest, latest;
   int64_t wireBytes;
   cost::CollectiveCall call;
-  /// What it holds where it is called as soon as it can be.
+  /// What it holds where it is called, and its result used, as soon as it can
+  /// be. What is computed of it then is not counted.
   HeldSpan held;
   /// When its operand is there, and when its result is needed.
   double ready = 0, needed = 0;
-  /// Whether anything is computed beside it. Otherwise it takes its time
-  /// whenever it runs.
-  bool isHidden = true;
-  /// Nothing hides it.
+  /// Whether it can run beside computation. Otherwise it takes its time whenever
+  /// it runs.
+  bool canBeHidden = true;
+  /// Whether it is needed before a call that begins when it is ready would end.
   bool isExposed = false;
 };
 
-/// Collectives that become one, before the op of a number.
+/// Collectives that become one, before any op from `earliest` to `latest`.
 struct Bucket {
   llvm::SmallVector<Candidate> members;
   size_t earliest = 0, latest = SIZE_MAX;

@@ -20,6 +20,7 @@
 #include "BranchOrder.h"
 #include "CollectiveBuckets.h"
 #include "CollectiveRows.h"
+#include "RaiseSummed.h"
 #include "StoredValues.h"
 
 #include "weft/Cost/Bytes.h"
@@ -252,10 +253,10 @@ std::optional<Candidate> Combiner::describe(Operation *op,
       place != numbers.end() && isa<RepeatOp>(producer))
     found.ready = times.ready(op->getOperand(0), place->second);
   found.needed = times.at(found.latest);
-  found.isHidden = model.hides(found.call);
+  found.canBeHidden = model.hides(found.call);
   // Where nothing is hidden, nobody computes while it waits for others.
   found.isExposed =
-      isLarge && found.isHidden &&
+      isLarge && found.canBeHidden &&
       found.needed - found.ready < model.collective(found.call).seconds;
   return found;
 }
@@ -393,62 +394,6 @@ void Combiner::run() {
   for (Operation *op : llvm::reverse(ops))
     if (isCandidate(op) && op->use_empty())
       op->erase();
-}
-
-static bool canBeRaised(Operation *op, Block &block) {
-  return op && op->getBlock() == &block && op->hasOneUse() && canMove(op) &&
-         OpTrait::hasElementwiseMappableTraits(op);
-}
-
-/// Where partial sums are used, something may be done to them first, such as a
-/// factor of a learning rate: it is done where they are made.
-static void raiseSummed(Block &block) {
-  std::vector<Operation *> ops;
-  /// From one on; where an op comes to stand that is raised: behind the op of
-  /// the number.
-  DenseMap<Operation *, size_t> numbers, anchors;
-  for (Operation &op : block.without_terminator()) {
-    ops.push_back(&op);
-    numbers[&op] = ops.size();
-    if (!canBeRaised(&op, block))
-      continue;
-    size_t &anchor = anchors[&op];
-    for (Value operand : op.getOperands())
-      if (Operation *producer = operand.getDefiningOp();
-          producer && producer->getBlock() == &block &&
-          !producer->hasTrait<OpTrait::ConstantLike>()) {
-        auto raised = anchors.find(producer);
-        anchor = std::max(anchor, raised == anchors.end()
-                                      ? numbers.at(producer)
-                                      : raised->second);
-      }
-  }
-  DenseSet<Operation *> moving;
-  auto move = [&](Value operand) {
-    Operation *producer = operand.getDefiningOp();
-    if (anchors.contains(producer) ||
-        (producer && producer->getBlock() == &block &&
-         producer->hasTrait<OpTrait::ConstantLike>()))
-      moving.insert(producer);
-  };
-  for (Operation *op : llvm::reverse(ops)) {
-    auto collective = dyn_cast<CommunicationOpInterface>(op);
-    if (isCandidate(op) && collective.isAllReduce() &&
-        canBeRaised(op->getOperand(0).getDefiningOp(), block))
-      move(op->getOperand(0));
-    if (moving.contains(op))
-      llvm::for_each(op->getOperands(), move);
-  }
-  std::vector<SmallVector<Operation *, 1>> behind(ops.size() + 1);
-  for (Operation *op : ops)
-    if (moving.contains(op))
-      behind[anchors.lookup(op)].push_back(op);
-  for (size_t anchor = ops.size() + 1; anchor-- > 0;)
-    for (Operation *op : llvm::reverse(behind[anchor]))
-      if (anchor > 0)
-        op->moveAfter(ops[anchor - 1]);
-      else if (op != &block.front())
-        op->moveBefore(&block.front());
 }
 
 /// Brings sums of branches together that take a latency and little more. Those

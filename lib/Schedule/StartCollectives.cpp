@@ -151,8 +151,9 @@ static int64_t bytesOfArguments(Block &block) {
   return bytes;
 }
 
-/// Of sums, which are held while they are sent, the operand of the largest.
-static int64_t bytesOfLargestSum(ArrayRef<Operation *> ops,
+/// Of collectives that do not enlarge their operand, the largest operand: it is
+/// held while it is sent.
+static int64_t bytesOfLargestSent(ArrayRef<Operation *> ops,
                                  ArrayRef<Step> steps) {
   int64_t most = 0;
   for (auto [op, step] : llvm::zip_equal(ops, steps))
@@ -192,7 +193,7 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
                  : fastestOrder(
                        steps, arenaGrowth, bytesOfArguments(block),
                        getRecomputationReport(block.getParentOp()).sparedBytes +
-                           bytesOfLargestSum(ops, steps));
+                           bytesOfLargestSent(ops, steps));
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

@@ -8,6 +8,7 @@
 
 weft.mesh @mesh = <["data"=2]>
 
+// CHECK-LABEL: func.func @step(
 // CHECK: %[[A:.*]] = weft.dot_general
 // CHECK-NEXT: arith.mulf %{{.*}}, %[[A]]
 // CHECK-NOT: weft.all_reduce
@@ -29,4 +30,17 @@ func.func @step(%x: tensor<32x64xf32>, %y: tensor<32x64xf32>, %w: tensor<64x64xf
   %s = weft.all_reduce sum %r over <@mesh, {"data"}> : tensor<64x64xf32>
   %t = arith.subf %v, %s : tensor<64x64xf32>
   return %u, %t : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// What is made of values that are held anyway stays where it is: it would be
+// held longer.
+// CHECK-LABEL: func.func @held(
+// CHECK: weft.dot_general
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: weft.all_reduce
+func.func @held(%a: tensor<64xf32>, %b: tensor<64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
+  %m = weft.dot_general %a, %b contracting = [] x [] : (tensor<64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %p = arith.mulf %a, %b : tensor<64xf32>
+  %s = weft.all_reduce sum %p over <@mesh, {"data"}> : tensor<64xf32>
+  return %m, %s : tensor<64x64xf32>, tensor<64xf32>
 }
