@@ -63,9 +63,8 @@ findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
     for (Value result : op.getResults()) {
       // What is only sent is counted as that.
       if (!stored.contains(result) ||
-          llvm::all_of(result.getUsers(), [&](Operation *user) {
-            return senders.contains(user);
-          }))
+          llvm::all_of(result.getUsers(),
+                       [&](Operation *user) { return senders.contains(user); }))
         continue;
       const LastUse last = lastUseOf(result, numbers);
       if (last.isReturned)

@@ -148,11 +148,10 @@ void BucketChoice::findRuns(double wholeSeconds) {
                                       : candidate.ready);
     Run own{number, number};
     own.add(candidate, ready);
-    const bool joins =
-        !runs.empty() && double(runs.back().wireBytes) < least &&
-        // What is copied is small together.
-        (runs.back().copiedBytes + own.copiedBytes == 0 ||
-         double(runs.back().wireBytes + own.wireBytes) < least);
+    const bool joins = !runs.empty() && double(runs.back().wireBytes) < least &&
+                       // What is copied is small together.
+                       (runs.back().copiedBytes + own.copiedBytes == 0 ||
+                        double(runs.back().wireBytes + own.wireBytes) < least);
     if (!joins || !runs.back().add(candidate, ready))
       runs.push_back(own);
   }

@@ -37,8 +37,8 @@ struct Candidate {
   HeldSpan held;
   /// When its operand is there, and when its result is needed.
   double ready = 0, needed = 0;
-  /// Whether it can run beside computation. Otherwise it takes its time whenever
-  /// it runs.
+  /// Whether it can run beside computation. Otherwise it takes its time
+  /// whenever it runs.
   bool canBeHidden = true;
   /// Whether it is needed before a call that begins when it is ready would end.
   bool isExposed = false;

@@ -47,9 +47,8 @@ void weft::raiseSummed(Block &block) {
           producer && producer->getBlock() == &block &&
           !producer->hasTrait<OpTrait::ConstantLike>()) {
         auto raised = anchors.find(producer);
-        anchor = std::max(anchor, raised == anchors.end()
-                                      ? numbers.at(producer)
-                                      : raised->second);
+        anchor = std::max(anchor, raised == anchors.end() ? numbers.at(producer)
+                                                          : raised->second);
       }
   }
   DenseSet<Operation *> moving;

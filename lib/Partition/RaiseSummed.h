@@ -18,8 +18,8 @@
 
 namespace weft {
 
-/// Moves what all-reduces of a block sum up, as far as it is computed element by
-/// element of values that nothing else reads.
+/// Moves what all-reduces of a block sum up, as far as it is computed element
+/// by element of values that nothing else reads.
 void raiseSummed(mlir::Block &block);
 
 } // namespace weft

@@ -154,7 +154,7 @@ static int64_t bytesOfArguments(Block &block) {
 /// Of collectives that do not enlarge their operand, the largest operand: it is
 /// held while it is sent.
 static int64_t bytesOfLargestSent(ArrayRef<Operation *> ops,
-                                 ArrayRef<Step> steps) {
+                                  ArrayRef<Step> steps) {
   int64_t most = 0;
   for (auto [op, step] : llvm::zip_equal(ops, steps))
     if (step.isCollective && !step.enlarges)

@@ -72,8 +72,8 @@ func.func @room(%a: tensor<150x1xf32>, %b: tensor<200x1xf32>, %c: tensor<150x1xf
 
 // Whatever else becomes one before.
 // ONE-LABEL: func.func @two_kinds(
-// ONE: weft.all_reduce {{.*}} : tensor<2xbf16>
 // ONE: weft.all_reduce {{.*}} : tensor<85000xf32>
+// ONE: weft.all_reduce {{.*}} : tensor<2xbf16>
 // ONE-NOT: weft.all_reduce
 // TWO-LABEL: func.func @two_kinds(
 func.func @two_kinds(%a: tensor<150x1xf32>, %b: tensor<200x1xf32>, %c: tensor<150x1xf32>, %d: tensor<150x1xf32>, %e: tensor<100x1xf32>, %f: tensor<100x1xf32>, %y: tensor<1x100xf32>, %z: tensor<2000x1xf32>, %h0: tensor<1xbf16>, %h1: tensor<1xbf16>) -> (tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<1xbf16>, tensor<1xbf16>) {
