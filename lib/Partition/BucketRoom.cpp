@@ -101,6 +101,11 @@ BucketRoom::BucketRoom(Block &block, const DenseSet<Operation *> &senders,
   for (BlockArgument argument : block.getArguments())
     all += bytesOf(argument);
   most += int64_t(growth * double(all));
+  // One is under way while the next is made, whatever becomes one.
+  int64_t largest = 0;
+  for (const HeldSpan &span : sent)
+    largest = std::max(largest, span.bytes);
+  most += largest;
 }
 
 size_t BucketRoom::placeOf(size_t number) const {

@@ -12,7 +12,8 @@
 // What is computed of the result, such as a transpose or the sum of two losses,
 // *follows* the collective: it moves down with it, and counts as no user. What
 // is computed of arguments alone, as the labels' part of a gradient, is
-// *early*: it moves up. Nothing else moves.
+// *early*: it moves up. Before, what is done to a partial sum is raised
+// (RaiseSummed.h), and branches with small sums at their ends (BranchOrder.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -387,10 +388,13 @@ void Combiner::run() {
   for (auto [number, op] : llvm::enumerate(ops))
     if (std::optional<Candidate> candidate = describe(op, number))
       byKey[keyOf(candidate->op)].push_back(*candidate);
+  // All are chosen before the block changes.
+  std::vector<Bucket> buckets;
   for (auto &[key, candidates] : byKey)
-    for (const Bucket &bucket : chooseBuckets(block, std::move(candidates),
-                                              times.whole(), latencies, model))
-      combine(bucket);
+    llvm::append_range(buckets, chooseBuckets(block, std::move(candidates),
+                                              times.whole(), latencies, model));
+  for (const Bucket &bucket : buckets)
+    combine(bucket);
   for (Operation *op : llvm::reverse(ops))
     if (isCandidate(op) && op->use_empty())
       op->erase();

@@ -70,7 +70,7 @@ func.func @room(%a: tensor<150x1xf32>, %b: tensor<200x1xf32>, %c: tensor<150x1xf
   return %ra, %rb, %rc, %rd, %re, %rf, %g : tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>, tensor<100xf32>
 }
 
-// Whatever else becomes one before.
+// Whatever else becomes one.
 // ONE-LABEL: func.func @two_kinds(
 // ONE: weft.all_reduce {{.*}} : tensor<85000xf32>
 // ONE: weft.all_reduce {{.*}} : tensor<2xbf16>
