@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Ops of a program of local shapes, one after another, as if collectives took
-// no time. Ops that will become one kernel write their results each: what they
-// read is for what they do not write in the end.
+// no time. Those between two products become kernels, which read and write once
+// what they do.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,6 +14,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace mlir;
 using namespace weft;
 

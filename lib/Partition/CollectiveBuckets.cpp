@@ -30,8 +30,8 @@ struct Run {
   size_t begin, end;
   size_t earliest = 0, latest = SIZE_MAX;
   int64_t wireBytes = 0, callBytes = 0;
-  /// Of what has a buffer already: it is copied to be sent with others, and
-  /// back.
+  /// Of sums of what has a buffer already: it is copied to be sent with others,
+  /// and back.
   int64_t copiedBytes = 0;
   HeldSpan held{SIZE_MAX, 0, 0};
   double ready = 0;
