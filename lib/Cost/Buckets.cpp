@@ -35,6 +35,16 @@ struct Ends {
   }
 };
 
+/// Where the last of so many buckets begins, for the places that they reach:
+/// with many calls, those are few.
+struct LastBuckets {
+  explicit LastBuckets(const Ends &ends);
+  size_t at(size_t place) const { return begins[place - first]; }
+
+  size_t first;
+  std::vector<size_t> begins;
+};
+
 class BucketSearch {
 public:
   BucketSearch(std::span<const double> ready, const CallSeconds &seconds);
@@ -50,6 +60,17 @@ private:
 };
 
 } // namespace
+
+LastBuckets::LastBuckets(const Ends &ends) {
+  auto isReached = [](double end) { return std::isfinite(end); };
+  const auto lowest = std::find_if(ends.end.begin(), ends.end.end(), isReached);
+  const auto behind =
+      std::find_if(ends.end.rbegin(), ends.end.rend(), isReached).base();
+  first = static_cast<size_t>(lowest - ends.end.begin());
+  if (lowest < behind)
+    begins.assign(ends.begin.begin() + (lowest - ends.end.begin()),
+                  ends.begin.begin() + (behind - ends.end.begin()));
+}
 
 BucketSearch::BucketSearch(std::span<const double> ready,
                            const CallSeconds &seconds)
@@ -80,24 +101,27 @@ std::vector<size_t> BucketSearch::run(double launchSeconds) {
     extend(first, first, begin);
   const double soonest = first.end[items] * (1 + roundingError);
   // With one call more in each round, as long as that can be better.
-  std::vector<Ends> rounds;
-  rounds.emplace_back(items).end[0] = 0;
-  size_t calls = 0;
+  Ends before(items);
+  before.end[0] = 0;
+  std::vector<LastBuckets> rounds;
+  size_t best = 0;
   for (double least = never;
-       soonest + static_cast<double>(rounds.size()) * launchSeconds < least;) {
+       soonest + static_cast<double>(rounds.size() + 1) * launchSeconds <
+       least;) {
     Ends next(items);
     for (size_t begin = 0; begin < items; ++begin)
-      extend(rounds.back(), next, begin);
+      extend(before, next, begin);
+    rounds.emplace_back(next);
     const double total = std::max(next.end[items], soonest) +
                          static_cast<double>(rounds.size()) * launchSeconds;
     if (total < least) {
       least = total;
-      calls = rounds.size();
+      best = rounds.size() - 1;
     }
-    rounds.push_back(std::move(next));
+    before = std::move(next);
   }
   std::vector<size_t> ends;
-  for (size_t at = items; at > 0; at = rounds[calls--].begin[at])
+  for (size_t at = items; at > 0; at = rounds[best--].at(at))
     ends.push_back(at);
   std::reverse(ends.begin(), ends.end());
   return ends;

@@ -28,7 +28,8 @@ namespace {
 /// each.
 class SecondsOfOps {
 public:
-  explicit SecondsOfOps(const cost::CostModel &model) : model(model) {}
+  SecondsOfOps(Block &block, const cost::CostModel &model)
+      : model(model), stored(block) {}
 
   double next(Operation *op);
 
@@ -46,10 +47,12 @@ private:
 
 int64_t SecondsOfOps::bytesRead(Value value) {
   Operation *producer = value.getDefiningOp();
+  while (producer && isView(producer)) {
+    value = producer->getOperand(0);
+    producer = value.getDefiningOp();
+  }
   if (producer && producer->hasTrait<OpTrait::ConstantLike>())
     return 0;
-  if (producer && isView(producer))
-    return bytesRead(producer->getOperand(0));
   return near.insert(value).second && stored.contains(value) ? bytesOf(value)
                                                              : 0;
 }
@@ -62,7 +65,7 @@ std::optional<double> SecondsOfOps::secondsAlone(Operation *op) {
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
       .Case([&](RepeatOp loop) {
-        SecondsOfOps inner(model);
+        SecondsOfOps inner(loop.getBlock(), model);
         double seconds = 0;
         for (Operation &each : loop.getBlock().without_terminator())
           seconds += inner.next(&each);
@@ -92,13 +95,17 @@ double SecondsOfOps::next(Operation *op) {
 
 BlockTimes::BlockTimes(Block &block, const cost::CostModel &model)
     : model(model) {
-  SecondsOfOps seconds(model);
+  SecondsOfOps seconds(block, model);
   double now = 0;
   for (Operation &op : block) {
     begins.push_back(now);
     now += seconds.next(&op);
   }
   begins.push_back(now);
+}
+
+size_t BlockTimes::numberAt(double seconds) const {
+  return llvm::upper_bound(begins, seconds) - begins.begin() - 1;
 }
 
 /// The last op that the kernel which computes `op` waits for.
@@ -130,7 +137,7 @@ double BlockTimes::ready(Value value, size_t number) const {
   Operation *last = loop.getYield()->getOperand(index).getDefiningOp();
   if (!last || last->getBlock() != &loop.getBlock())
     return end;
-  SecondsOfOps seconds(model);
+  SecondsOfOps seconds(loop.getBlock(), model);
   for (Operation *op = findMaker(last)->getNextNode(); op;
        op = op->getNextNode())
     end -= seconds.next(op);

@@ -20,10 +20,9 @@
 using namespace mlir;
 using namespace weft;
 
-/// As much more than the block and its arguments hold may be held for fewer
-/// calls, as for the sake of overlap (`arena-growth` of
-/// --weft-start-collectives).
-static constexpr double growth = 0.05;
+/// As much more than the block and its arguments hold may be held, and one sum
+/// that is under way, as for the sake of overlap (--weft-start-collectives).
+static constexpr double shareOfGrowth = 0.05;
 
 namespace {
 
@@ -32,33 +31,48 @@ struct LastUse {
   bool isReturned;
 };
 
+/// Of the results of a block's ops, from its end: views come before what they
+/// are of.
+class LastUses {
+public:
+  explicit LastUses(Block &block);
+
+  size_t numberOf(Operation *op) const { return numbers.at(op); }
+  LastUse of(Value value) const { return uses.at(value); }
+
+private:
+  DenseMap<Operation *, size_t> numbers;
+  DenseMap<Value, LastUse> uses;
+};
+
 } // namespace
 
-static LastUse lastUseOf(Value value,
-                         const DenseMap<Operation *, size_t> &numbers) {
-  Block &block = *value.getParentBlock();
-  LastUse last{numbers.at(value.getDefiningOp()), false};
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-    Value view = user == use.getOwner() ? viewOf(use) : Value();
-    const LastUse behind =
-        view ? lastUseOf(view, numbers)
-             : LastUse{numbers.at(user),
-                       user->hasTrait<OpTrait::IsTerminator>()};
-    last.number = std::max(last.number, behind.number);
-    last.isReturned |= behind.isReturned;
-  }
-  return last;
+LastUses::LastUses(Block &block) {
+  for (Operation &op : block)
+    numbers.try_emplace(&op, numbers.size());
+  for (Operation &op : llvm::reverse(block))
+    for (Value result : op.getResults()) {
+      LastUse last{numbers.at(&op), false};
+      for (OpOperand &use : result.getUses()) {
+        Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+        Value view = user == use.getOwner() ? viewOf(use) : Value();
+        const LastUse behind =
+            view ? uses.at(view)
+                 : LastUse{numbers.at(user),
+                           user->hasTrait<OpTrait::IsTerminator>()};
+        last.number = std::max(last.number, behind.number);
+        last.isReturned |= behind.isReturned;
+      }
+      uses.try_emplace(result, last);
+    }
 }
 
 /// Before each op, of all but what is sent.
 static std::vector<int64_t>
 findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
-  DenseMap<Operation *, size_t> numbers;
-  for (Operation &op : block)
-    numbers.try_emplace(&op, numbers.size());
-  StoredValues stored;
-  std::vector<int64_t> bytes(numbers.size() + 1);
+  const LastUses uses(block);
+  const StoredValues stored(block);
+  std::vector<int64_t> bytes(block.getOperations().size() + 1);
   for (Operation &op : block) {
     if (senders.contains(&op) || isView(&op) ||
         op.hasTrait<OpTrait::ConstantLike>())
@@ -69,10 +83,10 @@ findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
           llvm::all_of(result.getUsers(),
                        [&](Operation *user) { return senders.contains(user); }))
         continue;
-      const LastUse last = lastUseOf(result, numbers);
+      const LastUse last = uses.of(result);
       if (last.isReturned)
         continue;
-      bytes[numbers.at(&op)] += bytesOf(result);
+      bytes[uses.numberOf(&op)] += bytesOf(result);
       bytes[last.number + 1] -= bytesOf(result);
     }
   }
@@ -100,22 +114,20 @@ BucketRoom::BucketRoom(Block &block, const DenseSet<Operation *> &senders,
                                               others.begin() + places[i + 1]));
     most = std::max(most, held.back());
   }
-  int64_t all = most;
+  int64_t all = most, largest = 0;
   for (BlockArgument argument : block.getArguments())
     all += bytesOf(argument);
-  most += int64_t(growth * double(all));
-  // One is under way while the next is made, whatever becomes one.
-  int64_t largest = 0;
   for (const HeldSpan &span : sent)
     largest = std::max(largest, span.bytes);
-  most += largest;
+  growth = int64_t(shareOfGrowth * double(all)) + largest;
 }
 
 size_t BucketRoom::placeOf(size_t number) const {
   return llvm::lower_bound(places, number) - places.begin();
 }
 
-bool BucketRoom::fits(ArrayRef<HeldSpan> together) const {
+bool BucketRoom::fits(ArrayRef<HeldSpan> together, bool grows) const {
+  const int64_t allowed = most + (grows ? growth : 0);
   size_t begin = SIZE_MAX, end = 0;
   int64_t early = 0, late = 0;
   for (const HeldSpan &span : together) {
@@ -133,7 +145,7 @@ bool BucketRoom::fits(ArrayRef<HeldSpan> together) const {
     early -= begun[place - first];
     late += ended[place - first];
     // What waits for its call is under way while the next call's is made.
-    if (held[place] + early + 2 * late > most)
+    if (held[place] + early + 2 * late > allowed)
       return false;
   }
   return true;

@@ -38,9 +38,9 @@ public:
              const llvm::DenseSet<mlir::Operation *> &senders,
              llvm::ArrayRef<HeldSpan> sent);
 
-  /// Whether one buffer for some of them takes hardly more, beside all else
-  /// that is held, than the block holds at its peak.
-  bool fits(llvm::ArrayRef<HeldSpan> together) const;
+  /// Whether one buffer for some of them takes no more, beside all else that is
+  /// held, than the block holds at its peak; `grows`: hardly more.
+  bool fits(llvm::ArrayRef<HeldSpan> together, bool grows) const;
 
 private:
   size_t placeOf(size_t number) const;
@@ -49,7 +49,7 @@ private:
   /// from each to the next.
   std::vector<size_t> places;
   std::vector<int64_t> held;
-  int64_t most = 0;
+  int64_t most = 0, growth = 0;
 };
 
 } // namespace weft

@@ -23,6 +23,9 @@ static constexpr double heldShare = 0.125;
 /// gain nothing.
 static constexpr double leastShare = 1.0 / 256;
 
+/// By how much of the block's time calls must end sooner for memory to grow.
+static constexpr double leastGain = 0.005;
+
 namespace {
 
 /// Candidates one after another that are not cut.
@@ -30,8 +33,6 @@ struct Run {
   size_t begin, end;
   size_t earliest = 0, latest = SIZE_MAX;
   int64_t wireBytes = 0, callBytes = 0;
-  /// Of sums of what has a buffer already: it is copied to be sent with others,
-  /// and back.
   int64_t copiedBytes = 0;
   HeldSpan held{SIZE_MAX, 0, 0};
   double ready = 0;
@@ -42,17 +43,20 @@ struct Run {
 class BucketChoice {
 public:
   BucketChoice(Block &block, SmallVector<Candidate> &candidates,
-               double wholeSeconds, int64_t latencies,
+               const BlockTimes &times, int64_t latencies,
                const cost::CostModel &model);
 
-  std::vector<Bucket> run() const;
+  std::vector<Bucket> run(double wholeSeconds);
 
 private:
   void removeExposed();
   void sort();
   void findRuns(double wholeSeconds);
+  void findRoom(Block &block, const BlockTimes &times);
   double mostWireBytes(int64_t latencies) const;
+  double copySeconds(int64_t bytes) const;
   double secondsOf(size_t begin, size_t end) const;
+  std::vector<size_t> findEnds(double wholeSeconds);
   bool isWorthIt(const Bucket &bucket) const;
 
   SmallVector<Candidate> &candidates;
@@ -63,10 +67,19 @@ private:
   /// By run.
   std::vector<HeldSpan> held;
   double mostBytes = 0;
+  bool grows = false;
   std::optional<BucketRoom> room;
 };
 
 } // namespace
+
+/// What is copied to be sent with others, and behind the call. Sums need no
+/// copies, but of what has a buffer already.
+static int64_t copiedBytesOf(CommunicationOpInterface op) {
+  return !op.isAllReduce() || isa<BlockArgument>(op->getOperand(0))
+             ? bytesOf(op->getOperand(0)) + bytesOf(op->getResult(0))
+             : 0;
+}
 
 /// Returns false, and changes nothing, if the candidate has no place in common
 /// with the run.
@@ -80,9 +93,7 @@ bool Run::add(const Candidate &candidate, double when) {
   latest = last;
   wireBytes += candidate.wireBytes;
   callBytes += candidate.call.bytes;
-  CommunicationOpInterface op = candidate.op;
-  if (op.isAllReduce() && isa<BlockArgument>(op->getOperand(0)))
-    copiedBytes += candidate.call.bytes;
+  copiedBytes += copiedBytesOf(candidate.op);
   held = {std::min(held.begin, candidate.held.begin),
           std::max(held.end, candidate.held.end),
           held.bytes + candidate.held.bytes};
@@ -95,7 +106,7 @@ static CommunicationOpInterface opOf(const Candidate &candidate) {
 }
 
 BucketChoice::BucketChoice(Block &block, SmallVector<Candidate> &candidates,
-                           double wholeSeconds, int64_t latencies,
+                           const BlockTimes &times, int64_t latencies,
                            const cost::CostModel &model)
     : candidates(candidates), model(model),
       gathers(opOf(candidates.front()).isAllGather()),
@@ -103,16 +114,10 @@ BucketChoice::BucketChoice(Block &block, SmallVector<Candidate> &candidates,
       link(model.links().link(findGroups(candidates.front().op).span)) {
   sort();
   removeExposed();
-  findRuns(wholeSeconds);
+  findRuns(times.whole());
   mostBytes = mostWireBytes(latencies);
-  if (!sums)
-    return;
-  DenseSet<Operation *> senders;
-  for (const Candidate &candidate : candidates)
-    senders.insert(candidate.op);
-  for (const Run &run : runs)
-    held.push_back(run.held);
-  room.emplace(block, senders, held);
+  if (sums)
+    findRoom(block, times);
 }
 
 void BucketChoice::sort() {
@@ -157,6 +162,22 @@ void BucketChoice::findRuns(double wholeSeconds) {
   }
 }
 
+/// Sums are held until they have been sent, one call after another.
+void BucketChoice::findRoom(Block &block, const BlockTimes &times) {
+  DenseSet<Operation *> senders;
+  for (const Candidate &candidate : candidates)
+    senders.insert(candidate.op);
+  double sent = 0;
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    held.push_back(run.held);
+    if (!candidates[run.begin].canBeHidden)
+      continue;
+    sent = std::max(sent, run.ready) + secondsOf(number, number + 1);
+    held.back().end = std::max(held.back().end, times.numberAt(sent) + 1);
+  }
+  room.emplace(block, senders, held);
+}
+
 /// The most that a bucket sends whatever the block holds. Sums are sent from
 /// where they are made, and held until then. Anything else is copied to one
 /// tensor, and what is gathered is all there at once: sharded parameters must
@@ -190,40 +211,54 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
       (earliest > latest ||
        (wireBytes > mostBytes &&
         !(sums && copiedBytes == 0 &&
-          room->fits(ArrayRef(held).slice(begin, end - begin))))))
+          room->fits(ArrayRef(held).slice(begin, end - begin), grows)))))
     return std::numeric_limits<double>::infinity();
-  // Each byte is read and written, before the call and behind it.
-  const double copying =
-      runs[end - 1].end - runs[begin].begin > 1
-          ? 4.0 * double(copiedBytes) * model.secondsPerByte()
-          : 0;
-  return model.collective(call).seconds + copying;
+  const bool isAlone = runs[end - 1].end - runs[begin].begin == 1;
+  return model.collective(call).seconds +
+         (isAlone ? 0 : copySeconds(copiedBytes));
+}
+
+/// Each byte is read and written.
+double BucketChoice::copySeconds(int64_t bytes) const {
+  return 2.0 * double(bytes) * model.secondsPerByte();
 }
 
 /// Whether the calls saved take longer than copying to one tensor and back.
-/// Sums need no copies, but for small ones whose parts have no place of theirs.
 bool BucketChoice::isWorthIt(const Bucket &bucket) const {
-  if (sums)
-    return true;
   int64_t copied = 0;
   for (const Candidate &member : bucket.members)
-    copied += bytesOf(opOf(member)->getOperand(0)) +
-              bytesOf(opOf(member)->getResult(0));
-  // Each byte is read and written.
-  return 2.0 * double(copied) * model.secondsPerByte() <
+    copied += copiedBytesOf(member.op);
+  return copySeconds(copied) <
          double(bucket.members.size() - 1) * link.latencySeconds;
 }
 
-std::vector<Bucket> BucketChoice::run() const {
+/// Where buckets end: those that take no more memory, unless others end sooner.
+std::vector<size_t> BucketChoice::findEnds(double wholeSeconds) {
   std::vector<double> ready;
   for (const Run &run : runs)
     ready.push_back(run.ready);
+  auto seconds = [&](size_t begin, size_t end) {
+    return secondsOf(begin, end);
+  };
+  auto choose = [&] {
+    return cost::chooseBuckets(ready, seconds, model.launch());
+  };
+  std::vector<size_t> ends = choose();
+  if (!sums)
+    return ends;
+  grows = true;
+  std::vector<size_t> larger = choose();
+  return cost::endOfBuckets(ready, seconds, ends) -
+                     cost::endOfBuckets(ready, seconds, larger) >
+                 leastGain * wholeSeconds
+             ? larger
+             : ends;
+}
+
+std::vector<Bucket> BucketChoice::run(double wholeSeconds) {
   std::vector<Bucket> buckets;
   size_t begin = 0;
-  for (size_t end : cost::chooseBuckets(
-           ready,
-           [&](size_t first, size_t last) { return secondsOf(first, last); },
-           model.launch())) {
+  for (size_t end : findEnds(wholeSeconds)) {
     Bucket bucket;
     for (const Run &run : ArrayRef(runs).slice(begin, end - begin)) {
       bucket.members.append(candidates.begin() + run.begin,
@@ -244,9 +279,11 @@ std::vector<Bucket> BucketChoice::run() const {
 
 std::vector<Bucket> weft::chooseBuckets(Block &block,
                                         SmallVector<Candidate> candidates,
-                                        double wholeSeconds, int64_t latencies,
+                                        const BlockTimes &times,
+                                        int64_t latencies,
                                         const cost::CostModel &model) {
   if (candidates.size() < 2)
     return {};
-  return BucketChoice(block, candidates, wholeSeconds, latencies, model).run();
+  return BucketChoice(block, candidates, times, latencies, model)
+      .run(times.whole());
 }

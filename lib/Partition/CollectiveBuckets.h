@@ -13,6 +13,7 @@
 #ifndef WEFT_LIB_PARTITION_COLLECTIVEBUCKETS_H
 #define WEFT_LIB_PARTITION_COLLECTIVEBUCKETS_H
 
+#include "BlockTimes.h"
 #include "BucketRoom.h"
 
 #include "weft/Cost/CostModel.h"
@@ -52,11 +53,11 @@ struct Bucket {
 
 /// Buckets of several members. Sums are taken in the order in which operands
 /// are made, all-gathers in that of their users, as gathered tensors are kept
-/// no longer than needed. `wholeSeconds`: of the block; `latencies`: the option
-/// of the pass.
+/// no longer than needed. `times`: of the block; `latencies`: the option of the
+/// pass.
 std::vector<Bucket> chooseBuckets(mlir::Block &block,
                                   llvm::SmallVector<Candidate> candidates,
-                                  double wholeSeconds, int64_t latencies,
+                                  const BlockTimes &times, int64_t latencies,
                                   const cost::CostModel &model);
 
 } // namespace weft

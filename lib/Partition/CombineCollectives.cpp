@@ -392,7 +392,7 @@ void Combiner::run() {
   std::vector<Bucket> buckets;
   for (auto &[key, candidates] : byKey)
     llvm::append_range(buckets, chooseBuckets(block, std::move(candidates),
-                                              times.whole(), latencies, model));
+                                              times, latencies, model));
   for (const Bucket &bucket : buckets)
     combine(bucket);
   for (Operation *op : llvm::reverse(ops))

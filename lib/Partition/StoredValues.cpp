@@ -23,21 +23,22 @@ Value weft::viewOf(OpOperand &use) {
                                                      : Value();
 }
 
-bool StoredValues::contains(Value value) {
-  Operation *producer = value.getDefiningOp();
-  if (!producer || standsAlone(producer) ||
-      isa<CommunicationOpInterface>(producer))
-    return true;
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  const bool isStored = llvm::any_of(value.getUses(), [&](OpOperand &use) {
+StoredValues::StoredValues(Block &block) {
+  auto usesMemory = [](Operation *op) {
+    return standsAlone(op) || isa<CommunicationOpInterface>(op);
+  };
+  auto readsMemory = [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (user->getBlock() != producer->getBlock())
+    if (user->getBlock() != &block)
       return true;
     if (Value view = viewOf(use))
       return contains(view);
-    return standsAlone(user) || isa<CommunicationOpInterface>(user) ||
-           user->hasTrait<OpTrait::IsTerminator>();
-  });
-  return known[value] = isStored;
+    return usesMemory(user) || user->hasTrait<OpTrait::IsTerminator>();
+  };
+  // A view is known before what it is of.
+  for (Operation &op : llvm::reverse(block))
+    if (!usesMemory(&op))
+      for (Value result : op.getResults())
+        if (llvm::none_of(result.getUses(), readsMemory))
+          inKernels.insert(result);
 }

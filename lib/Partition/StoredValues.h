@@ -14,7 +14,7 @@
 #define WEFT_LIB_PARTITION_STOREDVALUES_H
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace weft {
 
@@ -26,14 +26,17 @@ bool standsAlone(mlir::Operation *op);
 /// none where something else uses it.
 mlir::Value viewOf(mlir::OpOperand &use);
 
-/// The values that are written to memory: what a kernel makes is if something
-/// else reads it. What kernels keep for later ones, they can recompute.
+/// The values of a block that are written to memory: what a kernel makes is if
+/// something else reads it. What kernels keep for later ones, they can
+/// recompute.
 class StoredValues {
 public:
-  bool contains(mlir::Value value);
+  explicit StoredValues(mlir::Block &block);
+
+  bool contains(mlir::Value value) const { return !inKernels.contains(value); }
 
 private:
-  llvm::DenseMap<mlir::Value, bool> known;
+  llvm::DenseSet<mlir::Value> inKernels;
 };
 
 } // namespace weft

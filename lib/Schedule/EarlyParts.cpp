@@ -24,6 +24,8 @@ using namespace weft;
 
 /// The share of the peak that copies must save to be worth their launches.
 static constexpr double leastGain = 0.005;
+/// The most that is copied, of the bytes that are saved: copies take time.
+static constexpr double mostCopied = 0.25;
 
 namespace {
 
@@ -45,6 +47,7 @@ private:
   std::vector<ArenaBuffer> findLifetimes() const;
   size_t countBefore(const Whole &whole, int64_t step) const;
   int64_t bytesOfParts(const Whole &whole, size_t from, size_t to) const;
+  int64_t bytesOfCopies() const;
   Whole *findHeld(int64_t step);
   void shiftStarts();
 
@@ -78,6 +81,13 @@ int64_t EarlyParts::bytesOfParts(const Whole &whole, size_t from,
   int64_t bytes = 0;
   for (size_t i = from; i < to; ++i)
     bytes += bytesOf(concat.getOperand(whole.parts[i].second));
+  return bytes;
+}
+
+int64_t EarlyParts::bytesOfCopies() const {
+  int64_t bytes = 0;
+  for (const auto &[index, whole] : wholes)
+    bytes += bytesOfParts(whole, 0, whole.copied);
   return bytes;
 }
 
@@ -147,13 +157,17 @@ void EarlyParts::shiftStarts() {
 void EarlyParts::run() {
   ArenaPeak peak = findPeak(findLifetimes());
   auto best = wholes;
-  int64_t least = peak.bytes;
+  int64_t least = peak.bytes, copied = 0;
   // The peak may be at several instructions, so that one step gains nothing.
   while (Whole *whole = findHeld(peak.step)) {
     whole->copied = countBefore(*whole, peak.step);
     peak = findPeak(findLifetimes());
-    if (double(least - peak.bytes) > leastGain * double(least)) {
+    const auto saved = double(least - peak.bytes);
+    const int64_t bytes = bytesOfCopies();
+    if (saved > leastGain * double(least) &&
+        double(bytes - copied) <= mostCopied * saved) {
       least = peak.bytes;
+      copied = bytes;
       best = wholes;
     }
   }

@@ -85,7 +85,8 @@ func.func @reads_the_whole(%x: tensor<32xf32> {weft.name = "x"}) -> (tensor<16xf
 // -----
 
 // A part that is there long before the others is copied when they are, if its
-// buffer makes the peak higher; one that does not is none.
+// buffer makes the peak higher; one that does not is none, nor is one that is
+// large, for the sake of small ones.
 func.func private @wide(%x: tensor<16xf32>) -> tensor<256xf32> attributes {weft.kernel}
 func.func private @sum(%x: tensor<256xf32>) -> tensor<16xf32> attributes {weft.kernel}
 func.func private @spread(%x: tensor<16xf32>) -> tensor<128xf32> attributes {weft.kernel}
@@ -108,6 +109,20 @@ func.func @early(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32> {weft.
   %p = weft.start all_reduce %c sum over <@mesh, {"data"}> : tensor<144xf32> -> !weft.pending<tensor<144xf32>>
   %r = weft.wait %p : !weft.pending<tensor<144xf32>>
   %0 = weft.slice %r starts = [16] limits = [144] strides = [1] : tensor<144xf32> -> tensor<128xf32>
+  %y = weft.launch @first(%0) : (tensor<128xf32>) -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}
+
+// CHECK-LABEL: @early_but_large
+// CHECK-NOT: weft.copy
+func.func @early_but_large(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32> {weft.name = "y"}) {
+  %a = weft.launch @spread(%x) : (tensor<16xf32>) -> tensor<128xf32>
+  %t = weft.launch @wide(%x) : (tensor<16xf32>) -> tensor<256xf32>
+  %b = weft.launch @sum(%t) : (tensor<256xf32>) -> tensor<16xf32>
+  %c = weft.concat %a, %b dim = 0 : (tensor<128xf32>, tensor<16xf32>) -> tensor<144xf32>
+  %p = weft.start all_reduce %c sum over <@mesh, {"data"}> : tensor<144xf32> -> !weft.pending<tensor<144xf32>>
+  %r = weft.wait %p : !weft.pending<tensor<144xf32>>
+  %0 = weft.slice %r starts = [0] limits = [128] strides = [1] : tensor<144xf32> -> tensor<128xf32>
   %y = weft.launch @first(%0) : (tensor<128xf32>) -> tensor<16xf32>
   return %y : tensor<16xf32>
 }
