@@ -168,6 +168,7 @@ def test_states_of_sessions(tmp_path):
     first.set_state("m", m)
     entry = first.plan.entries[0].name
     first.set_input(entry, "x", np.float32(0.5))
+    first.prepare_save(tmp_path)
     for step in (1, 2):
         first.run(entry)
         first.save(tmp_path, step=step)

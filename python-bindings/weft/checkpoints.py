@@ -79,16 +79,24 @@ def begin(
     directory: str | os.PathLike, step: int, keep: int | None, job: Any, write: Callable[[Any], None]
 ) -> Saving:
     """Lets `write` begin a checkpoint by the writer of the folder."""
-    from . import _runtime
-
     if step < 0:
         raise ValueError(f"step must be at least 0, got {step}")
+    writer = writer_of(directory, keep, job)
+    if writer is not None:
+        write(writer)
+    return Saving(writer, _path(directory, step))
+
+
+def writer_of(directory: str | os.PathLike, keep: int | None, job: Any) -> Any:
+    """The writer of a folder; None in a process that has no part of what is written."""
+    from . import _runtime
+
     if keep is not None and keep < 1:
         raise ValueError(f"keep must be at least 1, or None for all, got {keep}")
     path = os.path.abspath(os.fsdecode(directory))
     if job is None and distributed.process_index() > 0:
         # What every process has alone, the first one writes.
-        return Saving(None, _path(directory, step))
+        return None
     key = path, job is not None
     kept, writer = _writers.get(key, (None, None))
     if kept != (keep or 0):
@@ -98,8 +106,7 @@ def begin(
                 earlier.wait()
         writer = _runtime.CheckpointWriter.open(path, keep or 0, job)
         _writers[key] = keep or 0, writer
-    write(writer)
-    return Saving(writer, _path(directory, step))
+    return writer
 
 
 def restore(

@@ -387,6 +387,14 @@ class Session:
 
         return checkpoints.begin(directory, step, keep, distributed.job_of(self.plan.ranks), write)
 
+    def prepare_save(self, directory: str | os.PathLike, *, keep: int | None = None) -> None:
+        """Gets the memory that `save` to the folder copies states to, while the program goes on: otherwise the
+        first `save` does, and takes longer than later ones. To be called with the arguments of `save`."""
+        writer = checkpoints.writer_of(directory, keep, distributed.job_of(self.plan.ranks))
+        if writer is not None:
+            with self._lock:
+                self._handle.prepare_save(writer)
+
     def restore(
         self, directory: str | os.PathLike, *, step: int | None = None, skip_damaged: bool = False
     ) -> int:

@@ -90,6 +90,10 @@ Status Checkpoints::restore(Session &session, const Note &note) {
   return {};
 }
 
+Status Checkpoints::beforeSteps(Session &session) {
+  return writer ? session.prepareSave(*writer) : Status();
+}
+
 Status Checkpoints::afterStep(Session &session, int64_t done) {
   if (!writer)
     return {};

@@ -43,6 +43,9 @@ public:
   /// Steps that were made before: the number of the first one to make.
   int64_t firstStep() const { return first; }
 
+  /// To be called before the first step that is made.
+  runtime::Status beforeSteps(runtime::Session &session);
+
   /// To be called when `done` steps have been made in all.
   runtime::Status afterStep(runtime::Session &session, int64_t done);
 

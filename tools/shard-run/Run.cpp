@@ -81,6 +81,7 @@ static Status stepAll(Session &session, const Inputs &inputs,
     WEFT_RETURN_IF_ERROR(
         times.open(arguments.times, {"seconds", "enqueue_seconds"}, first));
   Progress progress(first, arguments.steps, arguments.quiet, scalars, launch);
+  WEFT_RETURN_IF_ERROR(checkpoints.beforeSteps(session));
   int64_t step = first;
   for (; step < arguments.steps && !checkpoints.isStopped(); ++step) {
     const auto begin = std::chrono::steady_clock::now();

@@ -171,6 +171,10 @@ void bindSession(nb::module_ &m) {
            [](Session &session, const std::string &name, const Tensor &value) {
              runUnlocked([&] { return session.setState(name, value.view()); });
            })
+      .def("prepare_save",
+           [](Session &session, CheckpointWriter &writer) {
+             runUnlocked([&] { return session.prepareSave(writer); });
+           })
       .def("save",
            [](Session &session, CheckpointWriter &writer, int64_t step,
               const Metadata &metadata) {

@@ -43,6 +43,7 @@ public:
   Status open();
   Status wait();
   Status start(CheckpointContents next);
+  void reserve(size_t bytes);
   CheckpointMemory takeMemory() { return std::move(contents.memory); }
 
   const Launch &launch() const {
@@ -424,6 +425,19 @@ Status CheckpointWriter::Impl::start(CheckpointContents next) {
   return {};
 }
 
+void CheckpointWriter::Impl::reserve(size_t bytes) {
+  thread = std::thread([this, bytes] {
+    constexpr size_t page = 4096;
+    try {
+      contents.memory.resize(bytes);
+      for (size_t at = 0; at < bytes; at += page)
+        contents.memory[at] = {};
+    } catch (const std::bad_alloc &) {
+      contents.memory = {}; // the save says so
+    }
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // CheckpointWriter
 //===----------------------------------------------------------------------===//
@@ -446,6 +460,7 @@ CheckpointWriter::open(const std::string &directory,
 }
 
 Status CheckpointWriter::wait() { return impl->wait(); }
+void CheckpointWriter::reserve(size_t bytes) { impl->reserve(bytes); }
 CheckpointMemory CheckpointWriter::takeMemory() { return impl->takeMemory(); }
 Status CheckpointWriter::start(CheckpointContents contents) {
   return impl->start(std::move(contents));

@@ -120,6 +120,13 @@ Status Session::Impl::copyState(size_t s, std::span<const CheckpointPart> parts,
   return {};
 }
 
+Status Session::Impl::prepareSave(CheckpointWriter &writer) {
+  WEFT_RETURN_IF_ERROR(writer.wait());
+  CheckpointContents contents = contentsOf(core->plan(), stateShards());
+  writer.reserve(place(contents));
+  return {};
+}
+
 Status Session::Impl::save(CheckpointWriter &writer, int64_t step,
                            Metadata metadata) {
   if (const int own = processOf(*core).count; own != writer.processes())
@@ -352,6 +359,10 @@ Status Session::Impl::restore(const std::string &path) {
   }
   stateIsSet.assign(stateIsSet.size(), true);
   return {};
+}
+
+Status Session::prepareSave(CheckpointWriter &writer) {
+  return impl->prepareSave(writer);
 }
 
 Status Session::save(CheckpointWriter &writer, int64_t step,

@@ -93,6 +93,7 @@ public:
 
   /// The states of the plan as a checkpoint has them, and the parts that this
   /// process holds (SessionCheckpoint.cpp).
+  Status prepareSave(CheckpointWriter &writer);
   Status save(CheckpointWriter &writer, int64_t step, Metadata metadata);
   Status copyStates(CheckpointContents &contents);
   Status copyState(size_t s, std::span<const CheckpointPart> parts,

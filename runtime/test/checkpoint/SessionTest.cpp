@@ -113,6 +113,7 @@ TEST_F(SessionCheckpoint, StepsGoOnMeanwhile) {
             Status());
   const auto writer = CheckpointWriter::open(file("run"), {});
   ASSERT_TRUE(writer.ok());
+  ASSERT_EQ(session->prepareSave(**writer), Status());
   for (int64_t step = 1; step <= 5; ++step) {
     ASSERT_EQ(session->run("train_step"), Status());
     ASSERT_EQ(session->save(**writer, step), Status());

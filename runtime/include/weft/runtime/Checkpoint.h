@@ -111,6 +111,10 @@ public:
   /// reason why it is not, of whatever process; told once.
   Status wait();
 
+  /// Gets memory for the contents of the first checkpoint, in the thread that
+  /// will write it. To be called after `wait`.
+  void reserve(size_t bytes);
+
   /// Memory for the contents of the next checkpoint: that of the last one.
   /// To be called after `wait`.
   CheckpointMemory takeMemory();

@@ -130,6 +130,9 @@ public:
   Status setStateFrom(std::string_view name, const TensorSource &value);
   Result<Array> getState(std::string_view name) const;
 
+  /// Gets the memory that `save` copies states to, beside what runs next:
+  /// otherwise the first save does it, and takes longer.
+  Status prepareSave(CheckpointWriter &writer);
   /// Saves all states: copies what this process writes of them and returns,
   /// while the writer goes on; waits for the checkpoint before, and returns the
   /// failure of that. All processes call it alike.
