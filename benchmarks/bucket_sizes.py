@@ -63,14 +63,16 @@ MODELS = {
 
 
 def simulate(compiled, args, replicas):
-    """Seconds of a step at each number of replicas, and bytes of the arena."""
+    """Seconds of a step at each number of replicas, and bytes of the arena. A plan that splits the axis of replicas into
+    parts has one number."""
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder, "step.plan")
         compiled.plan.save(plan)
-        command = [args.bin / "shard-sim", "plan", plan, f"--cluster={args.cluster}", "--json",
-                   "--scale=data:" + ",".join(map(str, replicas))]
+        command = [args.bin / "shard-sim", "plan", plan, f"--cluster={args.cluster}", "--json"]
+        if len(replicas) > 1:
+            command.append("--scale=data:" + ",".join(map(str, replicas)))
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)[0]
-    return [row["step_seconds"] for row in found["scale"]], found["memory"]["arena_bytes"]
+    return [row["step_seconds"] for row in found.get("scale", [found])], found["memory"]["arena_bytes"]
 
 
 def main():
