@@ -11,8 +11,6 @@
 
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/WeftOps.h"
-#include "weft/Schedule/EntryBuffers.h"
-#include "weft/Schedule/ExplainSchedule.h"
 
 using namespace mlir;
 using namespace weft;
@@ -33,13 +31,6 @@ static bool gathersInLoops(ModuleOp schedule) {
                : WalkResult::advance();
   });
   return found.wasInterrupted();
-}
-
-static double secondsOf(ModuleOp schedule, const cost::CostModel &model) {
-  double seconds = 0;
-  for (func::FuncOp entry : findEntries(schedule))
-    seconds += predictTimes(entry.front(), model).whole;
-  return seconds;
 }
 
 FailureOr<PipelineOptions> weft::chooseKeeping(ModuleOp graph,
@@ -65,7 +56,8 @@ FailureOr<PipelineOptions> weft::chooseKeeping(ModuleOp graph,
   if (!with || failed(model))
     return failure();
   const bool fits = !limit || arenaBytes(*with) <= limit;
-  return fits && secondsOf(*with, *model) < secondsOf(*without, *model)
+  return fits && predictedSeconds(*with, *model) <
+                     predictedSeconds(*without, *model)
              ? keeping
              : again;
 }

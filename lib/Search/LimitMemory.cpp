@@ -10,10 +10,12 @@
 #include "RegionCosts.h"
 #include "Trial.h"
 #include "weft/Cost/Bytes.h"
+#include "weft/IR/ClusterCost.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/EntryBuffers.h"
 
+#include <array>
 #include <map>
 
 using namespace mlir;
@@ -38,6 +40,8 @@ public:
                       int64_t limit)
       : graph(graph), options(options), limit(limit) {}
 
+  /// Whether nothing need be recomputed.
+  FailureOr<bool> fits();
   /// None if no choice that is found is under the limit.
   FailureOr<std::optional<Ranges>> run();
   /// The fewest bytes of what was tried.
@@ -248,10 +252,17 @@ LogicalResult RecomputationSearch::fail() {
   return failure();
 }
 
-FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
+FailureOr<bool> RecomputationSearch::fits() {
   if (failed(attempt(Choice())))
     return failure();
-  if (best)
+  return best.has_value();
+}
+
+FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
+  FailureOr<bool> isEnough = fits();
+  if (failed(isEnough))
+    return failure();
+  if (*isEnough)
     return std::optional(best->ranges);
   unlimitedBytes = smallest.bytes;
   auto measured = measureChains(*smallest.schedule);
@@ -278,26 +289,71 @@ static PipelineOptions recomputing(PipelineOptions options, Ranges ranges) {
   return options;
 }
 
+/// Whether the first plan takes less time.
+static FailureOr<bool> isFaster(ModuleOp graph, const PipelineOptions &options,
+                                const PipelineOptions &other) {
+  FailureOr<cost::CostModel> model = loadCostModel(graph, clusterOf(options));
+  if (failed(model))
+    return failure();
+  double seconds[2];
+  for (auto [each, taken] :
+       llvm::zip_equal(std::array{&options, &other}, seconds)) {
+    auto schedule = runOnCopy(graph, [&](PassManager &pm) {
+      buildPipeline(pm, *each, Form::Schedule);
+    });
+    if (!schedule)
+      return failure();
+    taken = predictedSeconds(*schedule, *model);
+  }
+  return seconds[0] < seconds[1];
+}
+
+/// Whether `options`, without recomputation, are under the limit of the search
+/// and faster than `found`. What a pipeline takes is not predicted here.
+static FailureOr<bool> isBetter(RecomputationSearch &search, ModuleOp graph,
+                                const PipelineOptions &options,
+                                const PipelineOptions &found) {
+  if (!options.stages.axis.empty())
+    return false;
+  FailureOr<bool> fits = search.fits();
+  return succeeded(fits) && *fits ? isFaster(graph, options, found) : fits;
+}
+
 FailureOr<PipelineOptions>
 limitMemory(ModuleOp graph, const PipelineOptions &options, int64_t limit) {
-  RecomputationSearch search(graph, options, limit);
-  auto ranges = search.run();
-  if (failed(ranges))
-    return failure();
-  if (*ranges)
-    return recomputing(options, **ranges);
-  if (!options.optimizeShardings)
-    return search.fail();
-  PipelineOptions propagated = options;
-  propagated.optimizeShardings = false;
-  RecomputationSearch other(graph, propagated, limit);
-  ranges = other.run();
-  if (failed(ranges))
-    return failure();
-  if (*ranges)
-    return recomputing(propagated, **ranges);
-  return other.leastBytes() < search.leastBytes() ? other.fail()
-                                                  : search.fail();
+  // Collectives that are combined may hold more, and so may shardings that send
+  // less.
+  std::vector<PipelineOptions> variants = {options};
+  if (options.combineCollectives) {
+    variants.push_back(options);
+    variants.back().combineCollectives = false;
+  }
+  if (options.optimizeShardings) {
+    variants.push_back(variants.back());
+    variants.back().optimizeShardings = false;
+  }
+  std::vector<RecomputationSearch> searches;
+  for (const PipelineOptions &variant : variants)
+    searches.emplace_back(graph, variant, limit);
+  for (size_t i = 0; i < variants.size(); ++i) {
+    auto ranges = searches[i].run();
+    if (failed(ranges))
+      return failure();
+    if (!*ranges)
+      continue;
+    PipelineOptions found = recomputing(variants[i], **ranges);
+    if (i > 0 || (*ranges)->empty() || !options.combineCollectives)
+      return found;
+    FailureOr<bool> isApart = isBetter(searches[1], graph, variants[1], found);
+    if (failed(isApart))
+      return failure();
+    return *isApart ? variants[1] : found;
+  }
+  return llvm::min_element(searches,
+                           [](const auto &a, const auto &b) {
+                             return a.leastBytes() < b.leastBytes();
+                           })
+      ->fail();
 }
 
 } // namespace weft

@@ -11,6 +11,7 @@
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Schedule/EntryBuffers.h"
+#include "weft/Schedule/ExplainSchedule.h"
 #include "weft/Schedule/ProgramStates.h"
 
 using namespace mlir;
@@ -29,6 +30,13 @@ OwningOpRef<ModuleOp> runOnCopy(ModuleOp module,
   if (failed(pm.run(*copy)))
     return {};
   return copy;
+}
+
+double predictedSeconds(ModuleOp schedule, const cost::CostModel &model) {
+  double seconds = 0;
+  for (func::FuncOp entry : findEntries(schedule))
+    seconds += predictTimes(entry.front(), model).whole;
+  return seconds;
 }
 
 func::FuncOp findCutEntry(ModuleOp graph) {

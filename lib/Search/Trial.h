@@ -27,6 +27,9 @@ runOnCopy(mlir::ModuleOp module,
 /// The bytes of the largest arena of its entries.
 int64_t arenaBytes(mlir::ModuleOp schedule);
 
+/// How long its entries take in the order of the schedule.
+double predictedSeconds(mlir::ModuleOp schedule, const cost::CostModel &model);
+
 /// How long it takes to send `bytes` to the next rank along the axis of the
 /// pipeline. Errors are reported.
 class TransferTimes {

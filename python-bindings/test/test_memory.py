@@ -199,6 +199,25 @@ def test_less_memory_takes_more_work(step):
     assert work == sorted(work) and work[0] == 0 < work[-1]
 
 
+def test_what_is_combined_may_not_exceed_the_limit():
+    """Gradients that wait for one call take memory, where there is nothing to recompute."""
+    def step(weights, x):
+        def loss(weights, x):
+            for weight in weights:
+                x = wnp.tanh(x @ weight)
+            return wnp.mean(x**2)
+        value, gradients = weft.value_and_grad(loss)(weights, x)
+        return [weight - 0.1 * gradient for weight, gradient in zip(weights, gradients)], value
+
+    lowered = weft.jit(step, mesh=weft.AbstractMesh((64,), ("data",)), in_shardings=(P(), P("data")), donate_argnums=0).lower(
+        [ShapeDtypeStruct((2048, 2048), "float32")] * 10, ShapeDtypeStruct((64 * 64, 2048), "float32"))
+    options = {"target": None, "cluster": "dgx-h100"}
+    combined, apart = lowered.compile(**options), lowered.compile(combine_collectives=False, **options)
+    assert apart.memory().arena < combined.memory().arena
+    limited = lowered.compile(memory_limit=apart.memory().arena, **options)
+    assert limited.memory().arena <= apart.memory().arena
+
+
 @pytest.mark.parametrize("rows, layers, again", [(8, 3, 0.1), (64, 4, 0.3)])
 def test_the_least_that_an_error_names_can_be_had(rows, layers, again):
     """With the most rows, by computing ranges again within ranges: much more work."""
