@@ -218,6 +218,41 @@ bool weft::stablehlo::isNeutral(Conversion &c, Reducer reducer, Value init) {
 // Reduction of a tensor
 //===----------------------------------------------------------------------===//
 
+/// The sum along dimensions in which all elements of a broadcast are equal is a
+/// product with their number, as for XLA: a mean of equal numbers is exact.
+/// Nothing where the type does not have the number.
+static Value sumOfEqual(Conversion &c, BroadcastOp x, ArrayRef<int64_t> dims) {
+  Shape shape, kept, along;
+  int64_t count = 1;
+  for (int64_t dim = 0; dim < x.getType().getRank(); ++dim) {
+    const int64_t size = x.getType().getDimSize(dim);
+    const bool isSummed = llvm::is_contained(dims, dim);
+    const auto *from = llvm::find(x.getDims(), dim);
+    if (from == x.getDims().end() && isSummed) {
+      count *= size;
+      continue;
+    }
+    if (from != x.getDims().end())
+      kept.push_back(int64_t(shape.size()));
+    if (isSummed)
+      along.push_back(int64_t(shape.size()));
+    shape.push_back(size);
+  }
+  auto element = dyn_cast<FloatType>(x.getType().getElementType());
+  bool isInexact = true;
+  if (element)
+    (void)APFloat(double(count))
+        .convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &isInexact);
+  if (isInexact || count == 1)
+    return {};
+  Value rest = c.broadcast(x.getOperand(), shape, kept);
+  Value sum = along.empty() ? rest
+                            : c.make<ReduceOp>(c.type().clone(element),
+                                               Reduction::Sum, rest, along);
+  return c.make<arith::MulFOp>(sum, c.splat(typeOf(sum), double(count)));
+}
+
 Value weft::stablehlo::reduce(Conversion &c, Reducer reducer, Value x,
                               ArrayRef<int64_t> dims) {
   auto along = [&](Value operand, Reduction kind) {
@@ -230,8 +265,11 @@ Value weft::stablehlo::reduce(Conversion &c, Reducer reducer, Value x,
                  reducer == Reducer::Add;
     return along(x, isAny ? Reduction::Max : Reduction::Min);
   }
-  if (reducer == Reducer::Add)
-    return along(x, Reduction::Sum);
+  if (reducer == Reducer::Add) {
+    auto broadcast = x.getDefiningOp<BroadcastOp>();
+    Value product = broadcast ? sumOfEqual(c, broadcast, dims) : Value();
+    return product ? product : along(x, Reduction::Sum);
+  }
   Reduction kind = reducer == Reducer::Max ? Reduction::Max : Reduction::Min;
   if (isa<FloatType>(element) || !c.isUnsigned(0))
     return along(x, kind);

@@ -38,6 +38,50 @@ func.func @floats(%x: tensor<4x8xf32>, %init: tensor<f32>) -> (tensor<4xf32>, te
   return %0, %1, %2, %3 : tensor<4xf32>, tensor<8xf32>, tensor<f32>, tensor<4xf32>
 }
 
+// Sums of equal elements are products, of numbers that the type has.
+// CHECK-LABEL: func.func @equal
+func.func @equal(%x: tensor<4x8xf32>, %y: tensor<4xbf16>) -> (tensor<4xf32>, tensor<5x4xf32>, tensor<bf16>, tensor<4xbf16>) {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %none = "stablehlo.constant"() <{value = dense<0.0> : tensor<bf16>}> : () -> tensor<bf16>
+  %b = "stablehlo.broadcast_in_dim"(%x) <{broadcast_dimensions = array<i64: 1, 2>}> : (tensor<4x8xf32>) -> tensor<6x4x8xf32>
+  // CHECK: %[[A:.*]] = weft.reduce sum %arg0 dims = [1]
+  // CHECK: %[[SIX:.*]] = arith.constant dense<6.000000e+00> : tensor<4xf32>
+  // CHECK: arith.mulf %[[A]], %[[SIX]]
+  %0 = "stablehlo.reduce"(%b, %zero) <{dimensions = array<i64: 0, 2>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %c = "stablehlo.add"(%l, %r) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<6x4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  // CHECK: %[[S:.*]] = weft.slice %arg0
+  // CHECK: %[[R:.*]] = weft.reshape %[[S]]
+  // CHECK: %[[B:.*]] = weft.broadcast %[[R]] {{.*}} -> tensor<5x4xf32>
+  // CHECK: %[[THREE:.*]] = arith.constant dense<3.000000e+00> : tensor<5x4xf32>
+  // CHECK: arith.mulf %[[B]], %[[THREE]]
+  %s = "stablehlo.slice"(%x) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 4, 1>, strides = array<i64: 1, 1>}> : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %v = "stablehlo.reshape"(%s) : (tensor<4x1xf32>) -> tensor<4xf32>
+  %d = "stablehlo.broadcast_in_dim"(%v) <{broadcast_dimensions = array<i64: 2>}> : (tensor<4xf32>) -> tensor<3x5x4xf32>
+  %1 = "stablehlo.reduce"(%d, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %c = "stablehlo.add"(%l, %r) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%c) : (tensor<f32>) -> ()
+  }) : (tensor<3x5x4xf32>, tensor<f32>) -> tensor<5x4xf32>
+  // CHECK: weft.reduce sum %arg1 dims = [0] : tensor<4xbf16>
+  %2 = "stablehlo.reduce"(%y, %none) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%l: tensor<bf16>, %r: tensor<bf16>):
+    %c = "stablehlo.add"(%l, %r) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%c) : (tensor<bf16>) -> ()
+  }) : (tensor<4xbf16>, tensor<bf16>) -> tensor<bf16>
+  // bfloat16 has no 257.
+  // CHECK: weft.reduce sum %{{.*}} dims = [1] : tensor<4x257xbf16>
+  %w = "stablehlo.broadcast_in_dim"(%y) <{broadcast_dimensions = array<i64: 0>}> : (tensor<4xbf16>) -> tensor<4x257xbf16>
+  %3 = "stablehlo.reduce"(%w, %none) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%l: tensor<bf16>, %r: tensor<bf16>):
+    %c = "stablehlo.add"(%l, %r) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%c) : (tensor<bf16>) -> ()
+  }) : (tensor<4x257xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  return %0, %1, %2, %3 : tensor<4xf32>, tensor<5x4xf32>, tensor<bf16>, tensor<4xbf16>
+}
+
 // CHECK-LABEL: func.func @integers
 func.func @integers(%b: tensor<4x8xi1>, %u: tensor<4x8xui32>, %s: tensor<4x8xi32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xui32>, tensor<4xi32>) {
   %false = "stablehlo.constant"() <{value = dense<false> : tensor<i1>}> : () -> tensor<i1>
