@@ -123,9 +123,8 @@ struct OptimizeShardings
                        usual.bytesAlive, chosen.bytesAlive});
   }
 
-  static bool isWorthIt(optimize::Cost cost, optimize::Cost before) {
-    return static_cast<double>(cost) <
-           (1 - leastGain) * static_cast<double>(before);
+  static bool isWorthIt(double cost, double before) {
+    return cost < (1 - leastGain) * before;
   }
 
   /// Takes what is better with the calls that are left where some become one:
@@ -146,9 +145,15 @@ struct OptimizeShardings
         chooseConstants(function.getBody().front(), strategies.getPrices(),
                         start, other);
         ShardingNetwork::Moves otherMoves = network.movesOf(other);
-        if (!isWorthIt(
-                network.costCarriedOut(other, otherMoves.combinedSeconds),
-                network.costCarriedOut(found, moves.combinedSeconds)))
+        const optimize::Cost cost = network.costCarriedOut(
+                                 other, otherMoves.combinedSeconds),
+                             before = network.costCarriedOut(
+                                 found, moves.combinedSeconds);
+        // What sends no more gains if it takes less of the time of calls alone.
+        const bool isQuicker =
+            cost < before && otherMoves.wireBytes <= moves.wireBytes &&
+            isWorthIt(otherMoves.combinedSeconds, moves.combinedSeconds);
+        if (!isWorthIt(double(cost), double(before)) && !isQuicker)
           continue;
         found = std::move(other);
         moves = std::move(otherMoves);

@@ -68,6 +68,12 @@ def test_two_cases(tmp_path):
     assert again[1]["weft"]["bytes"] == gcn["weft"]["bytes"]
 
 
+def test_no_more_bytes_for_the_same_time(tmp_path):
+    """The maximum and the sum of split logits, in as many calls as if the logits were gathered: a small part of the step."""
+    _, (record,) = compare(tmp_path, "--models", "resnet", "--strategies", "TP", "--sizes", "large")
+    assert record["weft"]["bytes"] < record["xla"]["bytes"] and record["weft"]["calls"] <= record["xla"]["calls"]
+
+
 def test_what_weft_does_not_compile_is_reported(monkeypatch):
     mlp = MODELS["mlp"]
 
