@@ -14,7 +14,6 @@
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -108,38 +107,40 @@ size_t BlockTimes::numberAt(double seconds) const {
   return llvm::upper_bound(begins, seconds) - begins.begin() - 1;
 }
 
-/// The last op that the kernel which computes `op` waits for.
-static Operation *findMaker(Operation *op) {
-  if (standsAlone(op) || isa<CommunicationOpInterface>(op))
-    return op;
-  SetVector<Operation *> seen;
-  seen.insert(op);
-  Operation *maker = nullptr;
-  for (size_t i = 0; i < seen.size(); ++i)
-    for (Value operand : seen[i]->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || producer->getBlock() != op->getBlock())
-        continue;
-      if (!standsAlone(producer) && !isa<CommunicationOpInterface>(producer))
-        seen.insert(producer);
-      else if (!maker || maker->isBeforeInBlock(producer))
-        maker = producer;
-    }
-  return maker ? maker : op;
+/// How long before the end of an iteration each op of a loop has been computed:
+/// a kernel when the last product, or another op that stands alone, of which it
+/// is made has.
+static DenseMap<Operation *, double> findEnds(RepeatOp loop,
+                                              const cost::CostModel &model) {
+  SecondsOfOps seconds(loop.getBlock(), model);
+  DenseMap<Operation *, double> ends;
+  double now = 0;
+  for (Operation &op : loop.getBlock()) {
+    now += seconds.next(&op);
+    double made = 0;
+    if (!standsAlone(&op) && !isa<CommunicationOpInterface>(&op))
+      for (Value operand : op.getOperands())
+        if (auto found = ends.find(operand.getDefiningOp());
+            found != ends.end())
+          made = std::max(made, found->second);
+    // What is made of arguments alone is a kernel where it stands.
+    ends[&op] = made == 0 ? now : made;
+  }
+  for (auto &[op, end] : ends)
+    end = now - end;
+  return ends;
 }
 
-double BlockTimes::ready(Value value, size_t number) const {
+double BlockTimes::ready(Value value, size_t number) {
   double end = begins[number + 1];
   auto loop = value.getDefiningOp<RepeatOp>();
   if (!loop)
     return end;
+  auto [ends, isNew] = endsInLoops.try_emplace(loop);
+  if (isNew)
+    ends->second = findEnds(loop, model);
   unsigned index = cast<OpResult>(value).getResultNumber();
   Operation *last = loop.getYield()->getOperand(index).getDefiningOp();
-  if (!last || last->getBlock() != &loop.getBlock())
-    return end;
-  SecondsOfOps seconds(loop.getBlock(), model);
-  for (Operation *op = findMaker(last)->getNextNode(); op;
-       op = op->getNextNode())
-    end -= seconds.next(op);
-  return end;
+  auto found = ends->second.find(last);
+  return found == ends->second.end() ? end : end - found->second;
 }

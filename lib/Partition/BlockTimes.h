@@ -17,6 +17,7 @@
 #include "weft/Cost/CostModel.h"
 
 #include "mlir/IR/Block.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <vector>
 
@@ -33,11 +34,14 @@ public:
   size_t numberAt(double seconds) const;
   /// When a value is there that the op of `number` makes: the last iteration of
   /// a loop may make it long before the loop ends.
-  double ready(mlir::Value value, size_t number) const;
+  double ready(mlir::Value value, size_t number);
 
 private:
   const cost::CostModel &model;
   std::vector<double> begins;
+  /// By loop: how long before its end each op has been computed.
+  llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Operation *, double>>
+      endsInLoops;
 };
 
 } // namespace weft

@@ -95,7 +95,8 @@ findHeldBytes(Block &block, const DenseSet<Operation *> &senders) {
 }
 
 BucketRoom::BucketRoom(Block &block, const DenseSet<Operation *> &senders,
-                       ArrayRef<HeldSpan> sent) {
+                       std::vector<HeldSpan> spans, bool grows)
+    : sent(std::move(spans)) {
   const std::vector<int64_t> others = findHeldBytes(block, senders);
   places = {0, others.size()};
   for (const HeldSpan &span : sent)
@@ -114,20 +115,22 @@ BucketRoom::BucketRoom(Block &block, const DenseSet<Operation *> &senders,
                                               others.begin() + places[i + 1]));
     most = std::max(most, held.back());
   }
+  if (!grows)
+    return;
   int64_t all = most, largest = 0;
   for (BlockArgument argument : block.getArguments())
     all += bytesOf(argument);
   for (const HeldSpan &span : sent)
     largest = std::max(largest, span.bytes);
-  growth = int64_t(shareOfGrowth * double(all)) + largest;
+  most += int64_t(shareOfGrowth * double(all)) + largest;
 }
 
 size_t BucketRoom::placeOf(size_t number) const {
   return llvm::lower_bound(places, number) - places.begin();
 }
 
-bool BucketRoom::fits(ArrayRef<HeldSpan> together, bool grows) const {
-  const int64_t allowed = most + (grows ? growth : 0);
+bool BucketRoom::fits(size_t from, size_t to) const {
+  const ArrayRef<HeldSpan> together = ArrayRef(sent).slice(from, to - from);
   size_t begin = SIZE_MAX, end = 0;
   int64_t early = 0, late = 0;
   for (const HeldSpan &span : together) {
@@ -145,7 +148,7 @@ bool BucketRoom::fits(ArrayRef<HeldSpan> together, bool grows) const {
     early -= begun[place - first];
     late += ended[place - first];
     // What waits for its call is under way while the next call's is made.
-    if (held[place] + early + 2 * late > allowed)
+    if (held[place] + early + 2 * late > most)
       return false;
   }
   return true;

@@ -34,22 +34,24 @@ class BucketRoom {
 public:
   /// `sent`: what calls of their own would hold; the results of `senders`. What
   /// a block returns is not counted: it may take the place of an argument.
+  /// `grows`: a little more may be held than the block does at its peak.
   BucketRoom(mlir::Block &block,
              const llvm::DenseSet<mlir::Operation *> &senders,
-             llvm::ArrayRef<HeldSpan> sent);
+             std::vector<HeldSpan> sent, bool grows);
 
-  /// Whether one buffer for some of them takes no more, beside all else that is
-  /// held, than the block holds at its peak; `grows`: hardly more.
-  bool fits(llvm::ArrayRef<HeldSpan> together, bool grows) const;
+  /// Whether one buffer for those of the numbers takes no more, beside all else
+  /// that is held.
+  bool fits(size_t from, size_t to) const;
 
 private:
   size_t placeOf(size_t number) const;
 
+  std::vector<HeldSpan> sent;
   /// Numbers of ops between which the same is sent, and the most that is held
   /// from each to the next.
   std::vector<size_t> places;
   std::vector<int64_t> held;
-  int64_t most = 0, growth = 0;
+  int64_t most = 0;
 };
 
 } // namespace weft

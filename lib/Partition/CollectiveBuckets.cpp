@@ -24,7 +24,7 @@ static constexpr double heldShare = 0.125;
 static constexpr double leastShare = 1.0 / 256;
 
 /// By how much of the block's time calls must end sooner for memory to grow.
-static constexpr double leastGain = 0.005;
+static constexpr double leastGain = 0.01;
 
 namespace {
 
@@ -64,11 +64,11 @@ private:
   const bool gathers, sums;
   const cost::Link link;
   std::vector<Run> runs;
-  /// By run.
-  std::vector<HeldSpan> held;
   double mostBytes = 0;
+  /// Of runs: as sums are held, and as they are if links are the slow part, and
+  /// a little more.
+  std::optional<BucketRoom> room, largerRoom;
   bool grows = false;
-  std::optional<BucketRoom> room;
 };
 
 } // namespace
@@ -162,20 +162,23 @@ void BucketChoice::findRuns(double wholeSeconds) {
   }
 }
 
-/// Sums are held until they have been sent, one call after another.
+/// Sums are held until they have been sent: at once, or one after another.
 void BucketChoice::findRoom(Block &block, const BlockTimes &times) {
   DenseSet<Operation *> senders;
   for (const Candidate &candidate : candidates)
     senders.insert(candidate.op);
   double sent = 0;
+  std::vector<HeldSpan> held, waiting;
   for (auto [number, run] : llvm::enumerate(runs)) {
     held.push_back(run.held);
+    waiting.push_back(run.held);
     if (!candidates[run.begin].canBeHidden)
       continue;
     sent = std::max(sent, run.ready) + secondsOf(number, number + 1);
-    held.back().end = std::max(held.back().end, times.numberAt(sent) + 1);
+    waiting.back().end = std::max(run.held.end, times.numberAt(sent) + 1);
   }
-  room.emplace(block, senders, held);
+  room.emplace(block, senders, std::move(held), /*grows=*/false);
+  largerRoom.emplace(block, senders, std::move(waiting), /*grows=*/true);
 }
 
 /// The most that a bucket sends whatever the block holds. Sums are sent from
@@ -208,10 +211,9 @@ double BucketChoice::secondsOf(size_t begin, size_t end) const {
     copiedBytes += run.copiedBytes;
   }
   if (end - begin > 1 &&
-      (earliest > latest ||
-       (wireBytes > mostBytes &&
-        !(sums && copiedBytes == 0 &&
-          room->fits(ArrayRef(held).slice(begin, end - begin), grows)))))
+      (earliest > latest || (wireBytes > mostBytes &&
+                             !(sums && copiedBytes == 0 &&
+                               (grows ? largerRoom : room)->fits(begin, end)))))
     return std::numeric_limits<double>::infinity();
   const bool isAlone = runs[end - 1].end - runs[begin].begin == 1;
   return model.collective(call).seconds +

@@ -78,7 +78,7 @@ private:
   bool moves(Operation *op) const {
     return isCandidate(op) || followers.contains(op);
   }
-  std::optional<Candidate> describe(Operation *op, size_t number) const;
+  std::optional<Candidate> describe(Operation *op, size_t number);
   Position positionOf(Operation *op) const;
   void moveTo(Operation *op, Operation *place, Position position);
   void addEarly(Operation *op, Position position,
@@ -225,8 +225,7 @@ HeldSpan Combiner::heldBy(Operation *op, size_t earliest) const {
   return held;
 }
 
-std::optional<Candidate> Combiner::describe(Operation *op,
-                                            size_t number) const {
+std::optional<Candidate> Combiner::describe(Operation *op, size_t number) {
   if (!isCandidate(op) || bytesOf(op->getOperand(0)) == 0)
     return std::nullopt;
   auto communication = cast<CommunicationOpInterface>(op);

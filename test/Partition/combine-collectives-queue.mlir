@@ -6,9 +6,9 @@
 // take no more memory; where a sum is over before the next gradient is made,
 // each is sent by itself.
 
-// RUN: sed 's/500e12/10e9/; s/100e9/0.2e9/' %S/Inputs/uniform.toml > %t.slow.toml
+// RUN: sed 's/500e12/10e9/; s/100e9/0.2e9/; s/2.5e-6/200e-6/' %S/Inputs/uniform.toml > %t.slow.toml
 // RUN: shard-opt %s --weft-combine-collectives="cluster=%t.slow.toml" | FileCheck %s --check-prefix=SLOW
-// RUN: sed 's/500e12/10e9/; s/100e9/2e9/' %S/Inputs/uniform.toml > %t.fast.toml
+// RUN: sed 's/500e12/10e9/; s/100e9/2e9/; s/2.5e-6/20e-6/' %S/Inputs/uniform.toml > %t.fast.toml
 // RUN: shard-opt %s --weft-combine-collectives="cluster=%t.fast.toml" | FileCheck %s --check-prefix=FAST
 
 weft.mesh @mesh = <["data"=2]>
