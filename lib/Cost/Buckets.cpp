@@ -127,57 +127,11 @@ std::vector<size_t> BucketSearch::run(double launchSeconds) {
   return ends;
 }
 
-/// How long the items of a bucket wait for the last of them, each for as much
-/// as it takes by itself.
-static double waitingOf(std::span<const double> ready,
-                        const CallSeconds &seconds, size_t begin, size_t end) {
-  double waiting = 0;
-  for (size_t item = begin; item < end; ++item)
-    waiting += seconds(item, item + 1) * (ready[end - 1] - ready[item]);
-  return waiting;
-}
-
-/// Moves each border between two buckets to where least waits, if all calls end
-/// as soon, or as soon as the last could: large items need not wait for small
-/// ones.
-static void moveBorders(std::span<const double> ready,
-                        const CallSeconds &seconds, std::vector<size_t> &ends) {
-  constexpr int rounds = 4;
-  double latest = endOfBuckets(ready, seconds, ends) * (1 + roundingError);
-  bool isMoved = true;
-  for (int round = 0; isMoved && round < rounds; ++round) {
-    isMoved = false;
-    for (size_t border = 0; border + 1 < ends.size(); ++border) {
-      const size_t begin = border ? ends[border - 1] : 0,
-                   end = ends[border + 1], before = ends[border];
-      auto waiting = [&](size_t at) {
-        return waitingOf(ready, seconds, begin, at) +
-               waitingOf(ready, seconds, at, end);
-      };
-      size_t best = before;
-      double least = waiting(before) * (1 - roundingError);
-      for (size_t at = begin + 1; at < end; ++at) {
-        ends[border] = at;
-        if (waiting(at) < least &&
-            endOfBuckets(ready, seconds, ends) <= latest) {
-          least = waiting(at);
-          best = at;
-        }
-      }
-      ends[border] = best;
-      isMoved |= best != before;
-    }
-  }
-}
-
 std::vector<size_t> cost::chooseBuckets(std::span<const double> ready,
                                         const CallSeconds &seconds,
                                         double launchSeconds) {
-  if (ready.empty())
-    return {};
-  std::vector<size_t> ends = BucketSearch(ready, seconds).run(launchSeconds);
-  moveBorders(ready, seconds, ends);
-  return ends;
+  return ready.empty() ? std::vector<size_t>()
+                       : BucketSearch(ready, seconds).run(launchSeconds);
 }
 
 double cost::endOfBuckets(std::span<const double> ready,

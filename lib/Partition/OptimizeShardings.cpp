@@ -149,11 +149,11 @@ struct OptimizeShardings
                                  other, otherMoves.combinedSeconds),
                              before = network.costCarriedOut(
                                  found, moves.combinedSeconds);
-        // What sends no more gains if it takes less of the time of calls alone.
-        const bool isQuicker =
-            cost < before && otherMoves.wireBytes <= moves.wireBytes &&
-            isWorthIt(otherMoves.combinedSeconds, moves.combinedSeconds);
-        if (!isWorthIt(double(cost), double(before)) && !isQuicker)
+        // Bytes that are saved are, at however small a part of the step.
+        const bool sendsLess =
+            cost < before &&
+            isWorthIt(double(otherMoves.wireBytes), double(moves.wireBytes));
+        if (!isWorthIt(double(cost), double(before)) && !sendsLess)
           continue;
         found = std::move(other);
         moves = std::move(otherMoves);
