@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Provokes each fault of a job of two processes with two ranks each, and prints what came of it.
 
-    build/venv/bin/python test/EndToEnd/fault_table.py [--launcher openmpi|mpich] [--kills 50] [--only WORD ...]
+    build/venv/bin/python test/EndToEnd/fault_table.py [--launcher NAME] [--kills 50] [--only WORD ...]
 
 A row has how long it took until the other process said what is wrong (of what is wrong from the start: from the start
 of the launcher), until the launcher ended, its exit status, what was said, and how many steps were lost. After
@@ -12,6 +12,7 @@ single faults are tests of the suite as well (test_mpi.py, test_faults.py, test_
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import random
@@ -26,11 +27,12 @@ import time
 import numpy as np
 
 import conftest
+import slurm
 import test_mpi
 from launchers import COMMANDS, ENVIRONMENT, run
 from test_faults import Ended, replaced
 from test_mpi import command
-from test_resume import contents, damage, kill, last_checkpoint
+from test_resume import contents, damage, kill, kill_stragglers, last_checkpoint
 
 STEPS, EVERY, DEADLINE = 400, 5, 3
 # The longest that a fault may take until it is reported, and until the job is over.
@@ -43,7 +45,7 @@ class Running(test_mpi.Job):
     def __init__(self, mpirun, words, folder):
         self.metrics, self.folder = folder / "metrics.csv", folder
         script = folder / "run.sh"
-        script.write_text('#!/bin/bash\nexec "$@" > ' + str(folder) + '/out${OMPI_COMM_WORLD_RANK:-$PMI_RANK} 2>&1\n')
+        script.write_text('#!/bin/bash\nexec "$@" > ' + str(folder) + '/out${PMIX_RANK:-$PMI_RANK} 2>&1\n')
         script.chmod(0o755)
         self.launcher = subprocess.Popen([*mpirun, "-n", "2", script, *map(str, words)], env=os.environ | ENVIRONMENT,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -239,7 +241,11 @@ class Table:
                 time.sleep(0.002)
             time.sleep(numbers.uniform(0, 0.1))
             assert job.poll() is None, job.stdout.read()
-            kill(job, folder / "run")
+            if self.mpirun[0] == "srun":  # whose job would last, without it
+                kill_stragglers(folder / "run")
+                job.wait(timeout=60)
+            else:
+                kill(job, folder / "run")
             kills += 1
             before = last_checkpoint(folder / "run")
             lost.append((folder / "metrics.csv").read_text().count("\n") - 1 - before)
@@ -253,12 +259,14 @@ class Table:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--launcher", choices=COMMANDS, default="openmpi")
+    parser.add_argument("--launcher", choices=COMMANDS | slurm.COMMANDS, default="openmpi")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", nargs="*", default=[], help="signals slow world inputs disk shards kills")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        table = Table(options, pathlib.Path(folder), COMMANDS[options.launcher])
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as daemons:
+        if options.launcher in slurm.COMMANDS:
+            os.environ |= daemons.enter_context(slurm.one_node(daemons.enter_context(tempfile.TemporaryDirectory())))
+        table = Table(options, pathlib.Path(folder), (COMMANDS | slurm.COMMANDS)[options.launcher])
         gone = r"process \d \(ranks \d, \d\) (has )?ended|BAD TERMINATION"
         late = r"did not arrive within 3 s|no data has moved for 3 s"
         parts = {

@@ -20,7 +20,7 @@ from test_mpi import command, plan  # noqa: F401
 
 # Runs what its two arguments say in process 0 and in process 1.
 CHOICE = """#!/bin/bash
-if [ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ]; then eval "exec $1"; else eval "exec $2"; fi
+if [ "${PMIX_RANK:-$PMI_RANK}" = 0 ]; then eval "exec $1"; else eval "exec $2"; fi
 """
 
 

@@ -81,12 +81,13 @@ class Job:
             try:
                 with open(f"/proc/{entry.name}/environ", "rb") as file:
                     environment = file.read()
-                with open(f"/proc/{entry.name}/comm") as file:
-                    name = file.read().strip()
+                with open(f"/proc/{entry.name}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
             except OSError:
                 continue
-            number = re.search(rb"(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d)", environment)
-            if name == "shard-run" and number and _descends(int(entry.name), self.launcher.pid):
+            number = re.search(rb"\bPMIX?_RANK=(\d)", environment)
+            # The processes of srun are children of a daemon, not of the launcher.
+            if words[0].endswith(b"/shard-run") and str(self.metrics).encode() in words and number:
                 found[int(number[1])] = int(entry.name)
         return found
 
@@ -112,18 +113,6 @@ class Job:
                 os.kill(process, signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()
-
-
-def _descends(process, ancestor):
-    while process > 1:
-        if process == ancestor:
-            return True
-        try:
-            with open(f"/proc/{process}/stat") as file:
-                process = int(file.read().rpartition(")")[2].split()[1])
-        except OSError:
-            return False
-    return False
 
 
 def test_a_killed_process_ends_the_job(mpirun, plan, tmp_path):

@@ -121,8 +121,19 @@ static bool readOpenMpi(Variables &variables, Launch &launch) {
   return true;
 }
 
+/// Only inside a step that srun started: a batch script has the variables of
+/// the job as well, but is one process.
+static bool isStepOfSlurm(const Variables &variables) {
+  return variables.has("SLURM_JOB_ID") && variables.has("SLURM_PROCID") &&
+         variables.has("SLURM_STEP_NUM_TASKS");
+}
+
 static bool readMpich(Variables &variables, Launch &launch) {
   if (!variables.has("PMI_SIZE") || !variables.has("PMI_RANK"))
+    return false;
+  // srun --mpi=pmi2 sets these two as well, but knows the hosts by variables of
+  // its own. Where mpirun starts its agents by srun, theirs are not the ranks.
+  if (isStepOfSlurm(variables) && !variables.has("MPI_LOCALNRANKS"))
     return false;
   launch.launcher = "the variables of MPICH";
   variables.ranks(launch, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
@@ -131,11 +142,8 @@ static bool readMpich(Variables &variables, Launch &launch) {
   return true;
 }
 
-/// Only inside a step that srun started: a batch script has the variables of
-/// the job as well, but is one process.
 static bool readSlurm(Variables &variables, Launch &launch) {
-  if (!variables.has("SLURM_JOB_ID") || !variables.has("SLURM_PROCID") ||
-      !variables.has("SLURM_STEP_NUM_TASKS"))
+  if (!isStepOfSlurm(variables))
     return false;
   launch.launcher = "the variables of Slurm";
   variables.ranks(launch, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
@@ -222,10 +230,13 @@ Result<Launch> detectLaunch(const LaunchOptions &options,
   for (auto *read : {readTorchrun, readOpenMpi, readMpich, readSlurm})
     if (read(variables, launch))
       break;
-  if (variables.has("OMPI_COMM_WORLD_SIZE") || variables.has("PMIX_RANK"))
+  // A shell that srun started may have PMIX_RANK, whatever it starts itself.
+  if (variables.has("OMPI_COMM_WORLD_SIZE"))
     launch.mpi = "openmpi";
   else if (variables.has("PMI_SIZE") && variables.has("PMI_RANK"))
     launch.mpi = "mpich";
+  else if (variables.has("PMIX_RANK"))
+    launch.mpi = "openmpi";
   std::vector<std::string> problems;
   for (const std::string &problem : variables.problems)
     problems.push_back(fmt::format("{}: {}", launch.launcher, problem));

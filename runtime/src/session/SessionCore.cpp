@@ -48,7 +48,8 @@ Status checkLaunch(const Plan &plan, const Launch &launch) {
   if (launch.mpi.empty())
     return failedPrecondition(fmt::format(
         "the plan is for \"cpu\", whose processes communicate over MPI, but {} "
-        "started {} without it; start them with mpirun, or srun --mpi=pmix",
+        "started {} without it; start them with mpirun, srun --mpi=pmix (Open "
+        "MPI) or srun --mpi=pmi2 (MPICH)",
         launch.launcher, launch.world));
   if (plan.ranks() % launch.world == 0)
     return {};

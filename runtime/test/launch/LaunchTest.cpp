@@ -116,6 +116,37 @@ TEST(Launch, Slurm) {
             fmt::format("tcp://n03:{}", 61440 + 8100 % 4032));
 }
 
+TEST(Launch, SlurmStartsBothMpis) {
+  Variables variables = slurm();
+  EXPECT_EQ(detect(variables)->mpi, "");
+  variables["PMIX_RANK"] = "6"; // srun --mpi=pmix
+  EXPECT_EQ(detect(variables)->mpi, "openmpi");
+  variables = slurm();
+  variables["PMI_RANK"] = "6"; // srun --mpi=pmi2
+  variables["PMI_SIZE"] = "7";
+  const Result<Launch> launch = detect(variables);
+  ASSERT_TRUE(launch.ok()) << messageOf(launch);
+  EXPECT_EQ(launch->mpi, "mpich");
+  EXPECT_EQ(launch->rank, 6);
+  EXPECT_EQ(launch->localWorld, 3);
+  EXPECT_EQ(launch->job, "slurm-8100.0");
+  EXPECT_EQ(launch->launcher, "the variables of Slurm");
+}
+
+TEST(Launch, MpirunThatStartsItsAgentsBySrun) {
+  Variables variables = slurm();
+  variables["PMI_RANK"] = "1";
+  variables["PMI_SIZE"] = "2";
+  variables["MPI_LOCALRANKID"] = "1";
+  variables["MPI_LOCALNRANKS"] = "2";
+  variables["PMIX_RANK"] = "0"; // of a shell in srun --mpi=pmix
+  const Result<Launch> launch = detect(variables);
+  ASSERT_TRUE(launch.ok()) << messageOf(launch);
+  EXPECT_EQ(launch->mpi, "mpich");
+  EXPECT_EQ(launch->world, 2);
+  EXPECT_EQ(launch->launcher, "the variables of MPICH");
+}
+
 TEST(Launch, BatchScriptOfSlurmIsOneProcess) {
   Variables variables = slurm();
   variables.erase("SLURM_STEP_NUM_TASKS");

@@ -411,7 +411,8 @@ TEST_F(Job, PlanForTheHost) {
                 AllOf(HasSubstr("the plan is for \"cpu\", whose processes "
                                 "communicate over MPI, but the variables of "
                                 "torchrun started 2 without it; start them "
-                                "with mpirun, or srun --mpi=pmix"),
+                                "with mpirun, srun --mpi=pmix (Open MPI) or "
+                                "srun --mpi=pmi2 (MPICH)"),
                       EndsWith("status 2")));
 }
 

@@ -84,7 +84,8 @@ Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
   if (launch.mpi.empty())
     return failedPrecondition(fmt::format(
         "the processes were started by {}, which does not start MPI; start "
-        "them with mpirun, or with srun --mpi=pmix",
+        "them with mpirun, srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 "
+        "(MPICH)",
         launch.launcher));
   WEFT_ASSIGN_OR_RETURN(MpiLibrary *const library, loadLibrary(launch.mpi));
   std::unique_ptr<MpiEngine> created(new MpiEngine());
