@@ -1,6 +1,7 @@
 # Part of the Weft project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A Slurm of this one host, for tests of srun: its daemons, without systemd, cgroups and accounting.
+"""A Slurm of this one host, for tests of srun: its daemons, without systemd, cgroups and accounting. Several may run
+at once: numbers of jobs, by which processes find each other, begin at one of its own.
 
 Debian has it as slurmctld, slurmd, slurm-client and munge.
 """
@@ -21,8 +22,9 @@ ClusterName=weft
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
-SlurmUser={user}
-SlurmdUser={user}
+SlurmUser=root
+SlurmdUser=root
+FirstJobId={ports[0]}000
 AuthInfo=socket={folder}/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
@@ -57,7 +59,7 @@ def one_node(folder):
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
         each.close()
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(host=socket.gethostname(), folder=folder, ports=ports, user="root"))
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(host=socket.gethostname(), folder=folder, ports=ports))
     variables = {"SLURM_CONF": str(folder / "slurm.conf")}
     commands = {
         "munged": ["--foreground", "--force", f"--socket={folder}/munge", f"--key-file={folder}/key", f"--pid-file={folder}/munged.pid",
