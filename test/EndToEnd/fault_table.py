@@ -30,7 +30,7 @@ import conftest
 import slurm
 import test_mpi
 from launchers import COMMANDS, ENVIRONMENT, run
-from test_faults import Ended, replaced
+from test_faults import Ended, compile_large, limited, replaced
 from test_mpi import command
 from test_resume import contents, damage, kill, kill_stragglers, last_checkpoint
 
@@ -191,6 +191,11 @@ class Table:
         words = command(self.plan, 3, "--checkpoint", other / "file" / "run")
         self.started("a folder that cannot be written", words, words, "cannot create the folder")
 
+    def memory(self):
+        folder = self.fresh("memory")
+        words = replaced(command(self.plan, 3), self.plan / "mlp.plan", compile_large(folder))
+        self.started("no memory for the ranks of process 1", words, limited(words, 1000000), "cannot allocate an arena")
+
     def disk(self):
         folder = self.fresh("disk")
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder], capture_output=True).returncode:
@@ -261,7 +266,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--launcher", choices=COMMANDS | slurm.COMMANDS, default="openmpi")
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--only", nargs="*", default=[], help="signals slow world inputs disk shards kills")
+    parser.add_argument("--only", nargs="*", default=[], help="signals slow world inputs memory disk shards kills")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as daemons:
         if options.launcher in slurm.COMMANDS:
@@ -275,7 +280,7 @@ def main():
                 table.signalled("SIGKILL of process 0", signal.SIGKILL, 0, "kill", gone),
                 table.signalled("SIGSTOP of process 1", signal.SIGSTOP, 1, "stop", late),
                 table.signalled("SIGSTOP of process 0", signal.SIGSTOP, 0, "stop", late)],
-            "slow": table.slow, "world": table.world_size, "inputs": table.inputs, "disk": table.disk,
+            "slow": table.slow, "world": table.world_size, "inputs": table.inputs, "memory": table.memory, "disk": table.disk,
             "shards": table.shards, "kills": table.kills}
         for name, provoke in parts.items():
             if not options.only or name in options.only:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import EXAMPLE, tool
-from launchers import ENVIRONMENT
+from launchers import ENVIRONMENT, run
 from test_mpi import command, plan  # noqa: F401
 
 # Runs what its two arguments say in process 0 and in process 1.
@@ -36,6 +36,11 @@ class Ended:
                                 capture_output=True, text=True, timeout=60)
         self.status, self.seconds = result.returncode, time.monotonic() - begin
         self.texts = [path.read_text() if (path := folder / f"out{i}").exists() else "" for i in range(2)]
+
+
+def limited(words, kilobytes):
+    """With so much address space; mimalloc, where tests have it, would take more than that at once."""
+    return ["bash", "-c", f'unset LD_PRELOAD; ulimit -v {kilobytes}; exec "$@"', "bash", *words]
 
 
 def replaced(words, old, new):
@@ -65,7 +70,7 @@ def test_an_input_of_another_type(mpirun, plan, process, tmp_path):  # noqa: F81
     assert job.status == 2, "MPICH joins the bits of all codes, and 3 is that of a signal"
     # Open MPI may end the other one first.
     other = job.texts[1 - process]
-    assert f"rank {process}: {problem}" in other or "openmpi" in mpirun[0] and "error" not in other, other
+    assert f"process {process}: {problem}" in other or "openmpi" in mpirun[0] and "error" not in other, other
 
 
 def test_another_number_of_steps(mpirun, plan, tmp_path):  # noqa: F811
@@ -92,3 +97,38 @@ def test_an_unwritable_folder(mpirun, plan, tmp_path):  # noqa: F811
     assert job.status != 0 and job.seconds < 20
     problem = f"--save: cannot write {tmp_path}/none/end.safetensors: folder {tmp_path}/none: No such file"
     assert f"error: {problem}" in job.texts[0]
+
+
+def compile_large(folder):
+    """A plan whose ranks take 469 MiB each."""
+    (folder / "large.mlir").write_text((EXAMPLE / "mlp_lm.mlir").read_text().replace("512", "8192"))
+    result = tool("shard-compile", folder / "large.mlir", "--mesh", "data=2,model=2", "-o", folder / "large.plan")
+    assert result.returncode == 0, result.stderr
+    return folder / "large.plan"
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_process_without_memory_for_its_ranks(mpirun, plan, process, tmp_path):  # noqa: F811
+    words = replaced(command(plan, 3), plan / "mlp.plan", compile_large(tmp_path))
+    both = [words, words]
+    both[process] = limited(words, 1000000)
+    job = Ended(mpirun, tmp_path, *both)
+    assert job.status != 0 and job.seconds < 20
+    problem = r"cannot allocate an arena of \d+ bytes: Cannot allocate memory"
+    assert re.search(f"error: {problem}", job.texts[process]), job.texts
+    # The launcher may end the other one first.
+    other = job.texts[1 - process]
+    assert re.search(f"error: process {process}: {problem}", other) or "error" not in other, other
+
+
+def test_any_limit_of_memory_is_reported(plan, tmp_path):  # noqa: F811
+    """As one message, whatever it is that finds none; or by a library itself, or who loads it."""
+    found = set()
+    for kilobytes in range(100000, 460000, 12000):
+        result = run(limited(command(plan, 2, "--checkpoint", tmp_path / str(kilobytes), "--every", "1"), kilobytes))
+        if result.returncode not in (0, 127):
+            said = re.match(r"shard-run: error: (cannot allocate an arena|cannot start \d+ threads|cannot start the thread|"
+                            r"no memory|out of memory|checkpoint of step \d).*\n$|\n?(libgomp: Out of memory)", result.stderr)
+            assert result.returncode == 1 and said, (kilobytes, result.returncode, result.stderr)
+            found.add(said[1] or said[2])
+    assert "cannot allocate an arena" in found

@@ -96,6 +96,25 @@ def test_python(mpirun, tmp_path):
     assert (tmp_path / "1").read_text() == f"process 1 of 2 [2, 3]{alone}"
 
 
+LEAVES = """
+import os
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+if weft.process_index() == 1:
+    os._exit(0)
+weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((2,), ("data",)), in_shardings=weft.P("data"))(np.ones(4, np.float32))
+"""
+
+
+def test_a_process_that_ends_before_mpi_begins(mpirun):
+    """MPI waits for it for ever, and srun as well."""
+    result = run([word for word in mpirun if word != "-K"] + ["-n", 2, sys.executable, "-c", LEAVES])
+    assert result.returncode != 0
+    assert "rank 1 ended without an error message; its own output may say why" in result.stderr
+
+
 def test_gpus_need_no_mpi(variables, plan, tmp_path):  # noqa: F811
     nccl = binaries().parent / "emulator" / "nccl"
     if not (nccl / "libnccl.so.2").exists() or not os.path.exists(f"{emulator()}/libcublasLt.so.13"):

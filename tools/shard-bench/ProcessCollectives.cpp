@@ -29,7 +29,7 @@ ProcessCollectives::create(const Launch &launch, int ranks) {
   made->ranks = ranks;
   WEFT_ASSIGN_OR_RETURN(made->bootstrap,
                         Bootstrap::connect(launch, std::chrono::minutes(5)));
-  WEFT_ASSIGN_OR_RETURN(made->engine, MpiEngine::ofProcess(launch));
+  WEFT_ASSIGN_OR_RETURN(made->engine, MpiEngine::ofProcess(*made->bootstrap));
   std::vector<int> all(ranks);
   std::iota(all.begin(), all.end(), 0);
   WEFT_ASSIGN_OR_RETURN(

@@ -227,7 +227,7 @@ static void tellOthers(const Launch &launch, const std::string &problem,
   const Result<std::unique_ptr<Bootstrap>> bootstrap =
       Bootstrap::connect(launch, *deadlineOf(arguments.startDeadlineSeconds));
   if (bootstrap.ok())
-    (*bootstrap)->fail(fmt::format("rank {}: {}", launch.rank, problem));
+    (*bootstrap)->failHere(problem);
 }
 
 static void checkTarget(const Plan &plan, const Arguments &arguments,
@@ -321,8 +321,7 @@ static int runPlan(const Arguments &arguments) {
   // A full disk, say, of which the other processes know nothing.
   const auto fail = [&](ExitCode code, const Status &failure) {
     if (options.bootstrap)
-      options.bootstrap->fail(
-          fmt::format("rank {}: {}", launch->rank, failure.message()));
+      options.bootstrap->failHere(failure.message());
     return report(code, failure.message());
   };
   if (Status status = openCheckpoints(checkpoints, **session, arguments,

@@ -16,6 +16,7 @@
 #include "checkpoint/CheckpointFiles.h"
 #include "checkpoint/Digest.h"
 #include "comm/Call.h"
+#include "comm/StartThread.h"
 #include "io/File.h"
 #include "launch/Store.h"
 
@@ -413,7 +414,7 @@ Status CheckpointWriter::Impl::start(CheckpointContents next) {
   unfinished = fmt::format("{}/{}.{}{}", directory, folderName(contents.step),
                            token, unfinishedSuffix);
   digests.assign(contents.tensors.size(), 0);
-  thread = std::thread([this] {
+  return startThread(thread, "that writes a checkpoint", [this] {
     try {
       outcome = write();
     } catch (const std::bad_alloc &) {
@@ -422,11 +423,10 @@ Status CheckpointWriter::Impl::start(CheckpointContents next) {
     outcome = outcome.withContext(
         fmt::format("checkpoint of step {}", contents.step));
   });
-  return {};
 }
 
 void CheckpointWriter::Impl::reserve(size_t bytes) {
-  thread = std::thread([this, bytes] {
+  const auto make = [this, bytes] {
     constexpr size_t page = 4096;
     try {
       contents.memory.resize(bytes);
@@ -435,7 +435,9 @@ void CheckpointWriter::Impl::reserve(size_t bytes) {
     } catch (const std::bad_alloc &) {
       contents.memory = {}; // the save says so
     }
-  });
+  };
+  if (!startThread(thread, "that makes memory", make).ok())
+    make();
 }
 
 //===----------------------------------------------------------------------===//

@@ -122,6 +122,11 @@ void Bootstrap::fail(const std::string &message) {
     (void)theStore->set(failureKey, message);
 }
 
+void Bootstrap::failHere(const std::string &message) {
+  fail(fmt::format("process {}{}: {}", theLaunch.rank, onHost(theLaunch.rank),
+                   message));
+}
+
 Status Bootstrap::failure() {
   WEFT_ASSIGN_OR_RETURN(const auto message, theStore->find(failureKey));
   return message ? unavailable(*message) : Status();

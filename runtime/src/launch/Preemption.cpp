@@ -8,6 +8,7 @@
 #include "weft/runtime/Preemption.h"
 
 #include "comm/Call.h"
+#include "comm/StartThread.h"
 #include "launch/Number.h"
 #include "launch/Store.h"
 
@@ -81,13 +82,12 @@ Status Preemption::Impl::start() {
       name,
       bootstrap->broadcast("the name of the sync point",
                            fmt::format("preemption-{}", number++), deadline));
-  thread = std::thread([this] {
+  return startThread(thread, "that waits for a signal", [this] {
     const Status status = watch();
     const std::lock_guard lock(mutex);
     failure = status;
     changed.notify_all();
   });
-  return {};
 }
 
 Preemption::Impl::~Impl() {

@@ -7,6 +7,7 @@
 
 #include "launch/TcpStoreServer.h"
 
+#include "comm/StartThread.h"
 #include "launch/Number.h"
 #include "plan/Text.h"
 
@@ -19,7 +20,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 namespace weft::runtime {
 
@@ -66,12 +66,9 @@ TcpStoreServer::listen(uint16_t port, std::string job, int world) {
     return resourceExhausted(std::strerror(errno));
   std::unique_ptr<TcpStoreServer> server(new TcpStoreServer(
       std::move(listener), std::move(stopper), std::move(job), world));
-  try {
-    server->thread = std::thread([server = server.get()] { server->loop(); });
-  } catch (const std::system_error &error) {
-    return resourceExhausted(
-        fmt::format("cannot start the thread of the store: {}", error.what()));
-  }
+  WEFT_RETURN_IF_ERROR(
+      startThread(server->thread, "of the store",
+                  [server = server.get()] { server->loop(); }));
   return server;
 }
 

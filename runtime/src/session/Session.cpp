@@ -213,9 +213,7 @@ Result<std::unique_ptr<Session>> Session::create(Plan plan,
   if (!core.ok()) {
     // The other processes wait for this one.
     if (options.bootstrap)
-      options.bootstrap->fail(fmt::format("rank {}: {}",
-                                          options.bootstrap->launch().rank,
-                                          core.status().message()));
+      options.bootstrap->failHere(core.status().message());
     return core.status();
   }
   return std::unique_ptr<Session>(

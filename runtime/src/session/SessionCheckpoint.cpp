@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "comm/StartThread.h"
 #include "plan/Text.h"
 #include "session/SessionImpl.h"
 
@@ -146,6 +147,10 @@ Status Session::Impl::save(CheckpointWriter &writer, int64_t step,
   return writer.start(std::move(contents));
 }
 
+static Status noMemoryToCopy() {
+  return resourceExhausted("no memory to copy the states for a checkpoint");
+}
+
 /// By several threads where the ranks can be read by any: a step waits for it,
 /// and one does not use all of the memory's speed.
 Status Session::Impl::copyStates(CheckpointContents &contents) {
@@ -167,16 +172,24 @@ Status Session::Impl::copyStates(CheckpointContents &contents) {
   std::vector<Status> outcomes(std::max<size_t>(1, threads));
   std::atomic<size_t> next{0};
   const auto work = [&](Status &outcome) {
-    for (size_t s = next++; s < states.size() && outcome.ok(); s = next++)
-      if (!isCollective(s))
-        outcome = copy(s);
+    try {
+      for (size_t s = next++; s < states.size() && outcome.ok(); s = next++)
+        if (!isCollective(s))
+          outcome = copy(s);
+    } catch (const std::bad_alloc &) {
+      outcome = noMemoryToCopy();
+    }
   };
-  {
-    std::vector<std::jthread> helpers;
-    for (Status &outcome : std::span(outcomes).subspan(1))
-      helpers.emplace_back([&] { work(outcome); });
-    work(outcomes[0]);
-  }
+  std::vector<std::thread> helpers(outcomes.size() - 1);
+  for (size_t i = 0; i < helpers.size(); ++i)
+    if (!startThread(helpers[i], "that copies states",
+                     [&work, &outcome = outcomes[i + 1]] { work(outcome); })
+             .ok())
+      break; // those that there are copy all
+  work(outcomes[0]);
+  for (std::thread &helper : helpers)
+    if (helper.joinable())
+      helper.join();
   for (const Status &outcome : outcomes)
     WEFT_RETURN_IF_ERROR(outcome);
   return {};
@@ -370,7 +383,7 @@ Status Session::save(CheckpointWriter &writer, int64_t step,
   try {
     return impl->save(writer, step, std::move(metadata));
   } catch (const std::bad_alloc &) {
-    return resourceExhausted("no memory to copy the states for a checkpoint");
+    return noMemoryToCopy();
   }
 }
 

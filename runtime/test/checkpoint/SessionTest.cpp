@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <pthread.h>
 
 namespace weft::runtime {
 namespace {
@@ -46,6 +47,30 @@ Status save(Session &session, const std::string &folder, int64_t step) {
   WEFT_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::open(folder, {}));
   WEFT_RETURN_IF_ERROR(session.save(*writer, step));
   return writer->wait();
+}
+
+/// Threads get the default attributes: stacks that no address space has room
+/// for.
+TEST_F(SessionCheckpoint, ThreadsThatCannotBeStarted) {
+  const auto session = create(StatesPlan(1, {}, {12, 8}));
+  ASSERT_EQ(session->setState("x", countingArray({12, 8})), Status());
+  ASSERT_EQ(session->setState("y", countingArray({4})), Status());
+  auto writer = CheckpointWriter::open(file("run"), {});
+  ASSERT_TRUE(writer.ok());
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_init(&huge);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t(1) << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const Status prepared = session->prepareSave(**writer);
+  const Status saved = session->save(**writer, 1);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(prepared, Status());
+  EXPECT_EQ(saved.code(), StatusCode::ResourceExhausted);
+  EXPECT_THAT(saved.message(),
+              HasSubstr("cannot start the thread that writes a checkpoint: "));
+  EXPECT_EQ(session->save(**writer, 1), Status());
+  EXPECT_EQ((*writer)->wait(), Status());
 }
 
 /// Sizes that axes divide and such that they do not; the files have the same

@@ -169,6 +169,18 @@ TEST_F(Meeting, LostStoreIsNoticed) {
                               "reached")));
 }
 
+TEST_F(Meeting, AFailureNamesItsProcess) {
+  const auto use = [](Bootstrap &bootstrap) {
+    if (bootstrap.launch().rank == 1)
+      bootstrap.failHere("no memory");
+    const Status end = bootstrap.barrier("the end", 30s);
+    return end.ok() ? bootstrap.failure().message() : end.message();
+  };
+  Process zero = start(0, 2, use), one = start(1, 2, use);
+  EXPECT_THAT(zero.finish(), HasSubstr("process 1: no memory"));
+  EXPECT_THAT(one.finish(), HasSubstr("process 1: no memory"));
+}
+
 TEST_F(Meeting, RankGivenTwice) {
   Process zero = start(0, 3, exchange, 3s), one = start(1, 3, exchange, 3s);
   std::this_thread::sleep_for(300ms);

@@ -70,6 +70,8 @@ public:
   /// Tells all ranks why the job cannot go on; the first reason stays. Safe
   /// from any thread.
   void fail(const std::string &message);
+  /// The same for what is wrong in this process, which is named.
+  void failHere(const std::string &message);
 
   /// Success, or the first reason that a rank gave, or that the store noticed:
   /// a rank that is gone. Safe from any thread.

@@ -8,6 +8,7 @@
 #include "MpiEngine.h"
 
 #include "comm/Call.h"
+#include "comm/StartThread.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -75,12 +76,13 @@ static Result<MpiLibrary *> loadLibrary(const std::string &name) {
 // Starting and stopping
 //===----------------------------------------------------------------------===//
 
-Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
+Result<MpiEngine *> MpiEngine::ofProcess(Bootstrap &bootstrap) {
   static std::mutex creation;
   static MpiEngine *engine = nullptr;
   const std::lock_guard lock(creation);
   if (engine)
     return engine;
+  const Launch &launch = bootstrap.launch();
   if (launch.mpi.empty())
     return failedPrecondition(fmt::format(
         "the processes were started by {}, which does not start MPI; start "
@@ -90,33 +92,45 @@ Result<MpiEngine *> MpiEngine::ofProcess(const Launch &launch) {
   WEFT_ASSIGN_OR_RETURN(MpiLibrary *const library, loadLibrary(launch.mpi));
   std::unique_ptr<MpiEngine> created(new MpiEngine());
   created->library = library;
-  std::string problem;
-  std::atomic<bool> isReady{false};
-  created->thread = std::thread([&, engine = created.get()] {
-    problem = library->initialize(engine->theProcess, engine->theProcesses,
-                                  engine->isForAllThreads);
-    if (problem.empty()) {
-      engine->theVersion = library->version();
-      engine->theMostTag = library->mostTag();
-      engine->spin = SpinPolicy::forRanks(
-          2 * std::max(1, launch.localWorld > 0 ? launch.localWorld
-                                                : engine->theProcesses));
+  WEFT_RETURN_IF_ERROR(
+      startThread(created->thread, "that calls MPI",
+                  [engine = created.get(), neighbours = launch.localWorld] {
+                    engine->begin(neighbours);
+                  }));
+  // MPI itself waits for all processes, also for those that have ended.
+  while (true) {
+    WaitBudget budget(100ms);
+    if (waitUntil(created->finished, SpinPolicy(), budget,
+                  [&] { return created->isReady.load(); }))
+      break;
+    if (Status failed = bootstrap.failure(); !failed.ok()) {
+      (void)created.release(); // its thread may never come back
+      return failed;
     }
-    const bool isInitialized = problem.empty();
-    isReady.store(true);
-    engine->finished.notifyAll();
-    if (isInitialized)
-      engine->loop();
-  });
-  waitUntil(created->finished, SpinPolicy(), noTimeout,
-            [&] { return isReady.load(); });
-  if (!problem.empty()) {
+  }
+  if (!created->problem.empty()) {
     created->thread.join();
-    return unavailable(problem);
+    return unavailable(created->problem);
   }
   engine = created.release();
   std::atexit([] { engine->finalize(); });
   return engine;
+}
+
+/// In the thread, which owns the library from its first call to its last.
+void MpiEngine::begin(int neighbours) {
+  problem = library->initialize(theProcess, theProcesses, isForAllThreads);
+  const bool isInitialized = problem.empty();
+  if (isInitialized) {
+    theVersion = library->version();
+    theMostTag = library->mostTag();
+    spin = SpinPolicy::forRanks(
+        2 * std::max(1, neighbours > 0 ? neighbours : theProcesses));
+  }
+  isReady.store(true);
+  finished.notifyAll();
+  if (isInitialized)
+    loop();
 }
 
 /// At the end of the process, which waits for the others if all went well.

@@ -20,7 +20,7 @@
 
 #include "MpiLibrary.h"
 #include "comm/EventCount.h"
-#include "weft/runtime/Launch.h"
+#include "weft/runtime/Bootstrap.h"
 #include "weft/runtime/Status.h"
 
 #include <functional>
@@ -67,7 +67,7 @@ class MpiEngine {
 public:
   /// That of this process. The first call loads the library of the launcher and
   /// initializes it; the process finalizes it at its end.
-  static Result<MpiEngine *> ofProcess(const Launch &launch);
+  static Result<MpiEngine *> ofProcess(Bootstrap &bootstrap);
 
   /// This process among those of the job, and how many these are.
   int process() const { return theProcess; }
@@ -127,6 +127,7 @@ private:
   MpiEngine() = default;
   void submit(MpiTask &task);
   void drive(const MpiTask &task, const SpinPolicy &spin);
+  void begin(int neighbours);
   void loop();
   struct Progress {
     /// Something has ended, or something is on its way.
@@ -138,6 +139,9 @@ private:
   MpiLibrary *library = nullptr;
   int theProcess = 0, theProcesses = 1, theMostTag = 0;
   std::string theVersion;
+  /// Of the library's begin: whether it is over, and why it has failed.
+  std::atomic<bool> isReady{false};
+  std::string problem;
   SpinPolicy spin;
   bool isForAllThreads = false;
 

@@ -13,6 +13,7 @@
 #include "comm/CheckRanks.h"
 #include "comm/InProcessChannel.h"
 #include "comm/InProcessCommunicator.h"
+#include "comm/StartThread.h"
 #include "launch/Agreement.h"
 #include "launch/Store.h"
 
@@ -239,8 +240,7 @@ Status MpiWorld::Impl::open(const std::vector<GroupRanks> &groups,
     WEFT_ASSIGN_OR_RETURN(queueHandle, createGroup(processes));
   }
   WEFT_RETURN_IF_ERROR(addQueues(queues));
-  watcher = std::thread([this] { watch(); });
-  return {};
+  return startThread(watcher, "that watches for failures", [this] { watch(); });
 }
 
 MpiWorld::Impl::~Impl() {
@@ -340,8 +340,7 @@ void MpiWorld::Impl::abort(const Status &reason, bool tells) {
   for (const auto &crossing : crossings)
     (void)crossing->stop(reason);
   if (tells)
-    bootstrap.fail(
-        fmt::format("process {}: {}", engine.process(), reason.message()));
+    bootstrap.failHere(reason.message());
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,7 +354,7 @@ MpiWorld::create(Bootstrap &bootstrap, int ranks, const std::string &what,
                  std::chrono::nanoseconds setup) {
   WEFT_RETURN_IF_ERROR(checkRanks(ranks, groups, queues));
   WEFT_ASSIGN_OR_RETURN(MpiEngine *const engine,
-                        MpiEngine::ofProcess(bootstrap.launch()));
+                        MpiEngine::ofProcess(bootstrap));
   const Launch &launch = bootstrap.launch();
   if (engine->process() != launch.rank || engine->processes() != launch.world)
     return failedPrecondition(fmt::format(

@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace weft::runtime {
@@ -128,8 +129,13 @@ NcclWorld::create(const Nccl &nccl, const Cudart &cudart, Bootstrap &bootstrap,
   std::unique_ptr<NcclWorld> world(
       new NcclWorld(nccl, cudart, bootstrap, plan, std::move(options)));
   WEFT_RETURN_IF_ERROR(world->agreeOn());
-  world->watchdog = std::make_unique<Watchdog>(
-      bootstrap, static_cast<WatchedRank &>(*world), world->options.watchdog);
+  try {
+    world->watchdog = std::make_unique<Watchdog>(
+        bootstrap, static_cast<WatchedRank &>(*world), world->options.watchdog);
+  } catch (const std::system_error &error) {
+    return resourceExhausted(fmt::format(
+        "cannot start the thread of the watchdog: {}", error.what()));
+  }
   return world;
 }
 
