@@ -126,9 +126,10 @@ def test_any_limit_of_memory_is_reported(plan, tmp_path):  # noqa: F811
     found = set()
     for kilobytes in range(100000, 460000, 12000):
         result = run(limited(command(plan, 2, "--checkpoint", tmp_path / str(kilobytes), "--every", "1"), kilobytes))
-        if result.returncode not in (0, 127):
+        # OpenMP, which oneDNN uses, ends a process by exit() beside threads that still run.
+        if result.returncode not in (0, 127) and "libgomp: Out of memory" not in result.stderr:
             said = re.match(r"shard-run: error: (cannot allocate an arena|cannot start \d+ threads|cannot start the thread|"
-                            r"no memory|out of memory|checkpoint of step \d).*\n$|\n?(libgomp: Out of memory)", result.stderr)
+                            r"no memory|out of memory|checkpoint of step \d).*\n$", result.stderr)
             assert result.returncode == 1 and said, (kilobytes, result.returncode, result.stderr)
-            found.add(said[1] or said[2])
+            found.add(said[1])
     assert "cannot allocate an arena" in found
