@@ -242,7 +242,8 @@ void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // In the order of all starts and waits.
   pm.addPass(createAssignQueues({clusterOf(options)}));
   // Last: lifetimes are those of the final order.
-  pm.addPass(createPlanMemory());
+  pm.addPass(createPlanMemory(
+      {/*remarkStatistics=*/false, /*copyLarge=*/options.memoryLimit != 0}));
   verifyForm(pm, Form::Schedule);
 }
 

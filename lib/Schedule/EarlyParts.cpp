@@ -24,7 +24,8 @@ using namespace weft;
 
 /// The share of the peak that copies must save to be worth their launches.
 static constexpr double leastGain = 0.005;
-/// The most that is copied, of the bytes that are saved: copies take time.
+/// The most that is copied, of the bytes that are saved, unless memory is
+/// limited: copies take time.
 static constexpr double mostCopied = 0.25;
 
 namespace {
@@ -41,7 +42,7 @@ class EarlyParts {
 public:
   EarlyParts(func::FuncOp entry, const ProgramStates &states);
 
-  void run();
+  void run(bool copiesLarge);
 
 private:
   std::vector<ArenaBuffer> findLifetimes() const;
@@ -154,7 +155,7 @@ void EarlyParts::shiftStarts() {
   }
 }
 
-void EarlyParts::run() {
+void EarlyParts::run(bool copiesLarge) {
   ArenaPeak peak = findPeak(findLifetimes());
   auto best = wholes;
   int64_t least = peak.bytes, copied = 0;
@@ -165,7 +166,7 @@ void EarlyParts::run() {
     const auto saved = double(least - peak.bytes);
     const int64_t bytes = bytesOfCopies();
     if (saved > leastGain * double(least) &&
-        double(bytes - copied) <= mostCopied * saved) {
+        (copiesLarge || double(bytes - copied) <= mostCopied * saved)) {
       least = peak.bytes;
       copied = bytes;
       best = wholes;
@@ -183,8 +184,9 @@ void EarlyParts::run() {
     }
 }
 
-void weft::copyEarlyParts(func::FuncOp entry, const ProgramStates &states) {
+void weft::copyEarlyParts(func::FuncOp entry, const ProgramStates &states,
+                          bool copiesLarge) {
   if (!entry.getBody().getOps<ConcatOp>().empty() ||
       !entry.getBody().getOps<RepeatOp>().empty())
-    EarlyParts(entry, states).run();
+    EarlyParts(entry, states).run(copiesLarge);
 }

@@ -142,7 +142,7 @@ void PlanMemory::runOnInput() {
   InPlacePairs pairs(module);
   for (func::FuncOp entry : entries) {
     placeInBuffers(entry, *states, pairs);
-    copyEarlyParts(entry, *states);
+    copyEarlyParts(entry, *states, copyLarge);
     layOut(entry, EntryBuffers(entry, *states, ResultBinding::Bound), *states);
     entry.walk([&](CopyOp) { ++copies; });
     inPlace += countInPlace(entry);

@@ -48,7 +48,9 @@ void placeInBuffers(mlir::func::FuncOp entry, const ProgramStates &states,
 
 /// Copies parts of a buffer that are written long before its other parts, where
 /// holding the rest of its bytes until then makes the peak higher.
-void copyEarlyParts(mlir::func::FuncOp entry, const ProgramStates &states);
+/// `copiesLarge`: however much is copied.
+void copyEarlyParts(mlir::func::FuncOp entry, const ProgramStates &states,
+                    bool copiesLarge);
 
 } // namespace weft
 

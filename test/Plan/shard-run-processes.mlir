@@ -5,7 +5,7 @@
 
 // RUN: shard-compile %s -o %t.plan
 // RUN: not shard-run %t.plan --rendezvous tcp://127.0.0.1:47113 --rank 0 --world 2 --start-deadline 1 2>&1 | FileCheck %s
-// CHECK: the plan is for "cpu", whose processes communicate over MPI, but {{.*}} started 2 without it; start them with mpirun, or srun --mpi=pmix
+// CHECK: the plan is for "cpu", whose processes communicate over MPI, but {{.*}} started 2 without it; start them with mpirun, srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH)
 
 func.func @f() -> tensor<4xf32> {
   %c = arith.constant dense<1.0> : tensor<4xf32>

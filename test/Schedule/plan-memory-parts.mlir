@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // RUN: shard-opt %s --split-input-file --weft-plan-memory | FileCheck %s
+// RUN: shard-opt %s --split-input-file --weft-plan-memory=copy-large | FileCheck %s --check-prefix=LARGE
 
 // The operands of a concat lie side by side in its buffer, and what is sliced
 // of the sum is a range of the same one. An update may write over a part.
@@ -115,6 +116,8 @@ func.func @early(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32> {weft.
 
 // CHECK-LABEL: @early_but_large
 // CHECK-NOT: weft.copy
+// LARGE-LABEL: @early_but_large
+// LARGE: weft.copy
 func.func @early_but_large(%x: tensor<16xf32> {weft.name = "x"}) -> (tensor<16xf32> {weft.name = "y"}) {
   %a = weft.launch @spread(%x) : (tensor<16xf32>) -> tensor<128xf32>
   %t = weft.launch @wide(%x) : (tensor<16xf32>) -> tensor<256xf32>

@@ -466,7 +466,8 @@ def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
     their buffers, in an order in which no copy overwrites what a later one
     reads. The operands of a concat are side by side in its buffer, or copied
     there if they have another one, or if they are there so early that their
-    buffer would make the peak higher; and a slice is a part of a buffer.
+    buffer would make the peak higher, by four times as much as is copied; and a
+    slice is a part of a buffer.
 
     **Leaves** the attribute `weft.offsets` on every op with results (bytes,
     one element a result), `weft.offset` on arguments, `weft.arena_bytes` and
@@ -479,7 +480,11 @@ def PlanMemory : FormPass<"weft-plan-memory", "Schedule"> {
     Option<"remarkStatistics", "statistics", "bool", /*default=*/"false",
            "Emit a remark with the bytes of the arena, their ratio to the bytes "
            "that no layout can do without, the copies inserted for results and "
-           "the results that take over a buffer.">
+           "the results that take over a buffer.">,
+    Option<"copyLarge", "copy-large", "bool", /*default=*/"false",
+           "Copy what is there early and lowers the peak, however large it is: "
+           "under a limit on memory, where copies are cheaper than "
+           "recomputation.">
   ];
 }
 
