@@ -21,8 +21,6 @@ import weft
 import weft.numpy as jnp
 from weft import P
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-
 
 def gpt(**sizes):
     return lambda replicas: weft.models.gpt(heads=16, sequence=1024, data=replicas, **sizes).lower()
@@ -79,8 +77,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cluster", default="dgx-h100")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    # Of the build that the package is of.
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path(weft.__file__).absolute().parents[2] / "bin")
     args = parser.parse_args()
+    if not (args.bin / "shard-sim").exists():
+        parser.error(f"there is no shard-sim in {args.bin}: build it, or name its folder by --bin")
     print("| model | replicas | step: each on its own | combined | calls: each on its own | combined | "
           "arena: each on its own | combined | best other plan |")
     print("| --- | " + "---: | " * 8)

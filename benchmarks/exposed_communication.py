@@ -23,7 +23,6 @@ import tempfile
 
 import weft
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = {
     "gpt": (weft.models.gpt, {"hidden": 4096, "heads": 32, "vocabulary": 50304, "sequence": 2048, "micro_batch": 4}),
     "llama": (weft.models.llama, {"hidden": 4096, "heads": 32, "kv_heads": 8, "ffn": 14336, "vocabulary": 128256,
@@ -77,8 +76,11 @@ def main():
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin")
+    # Of the build that the package is of.
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path(weft.__file__).absolute().parents[2] / "bin")
     args = parser.parse_args()
+    if not (args.bin / "shard-sim").exists():
+        parser.error(f"there is no shard-sim in {args.bin}: build it, or name its folder by --bin")
     print(f"{'model':6} {'layout':27} {'variant':13} {'step ms':>8} {'comm. ms':>9} {'exposed':>8} {'bound':>6} "
           f"{'of step':>8} {'sent GiB':>8} {'arena GiB':>9}")
     above = {}

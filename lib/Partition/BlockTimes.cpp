@@ -117,6 +117,8 @@ static DenseMap<Operation *, double> findEnds(RepeatOp loop,
   double now = 0;
   for (Operation &op : loop.getBlock()) {
     now += seconds.next(&op);
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
     double made = 0;
     if (!standsAlone(&op) && !isa<CommunicationOpInterface>(&op))
       for (Value operand : op.getOperands())

@@ -30,7 +30,8 @@ public:
   /// When the op of a number begins; that of the end is the whole.
   double at(size_t number) const { return begins[number]; }
   double whole() const { return begins.back(); }
-  /// Of the last op that begins by then.
+  /// The number of the last op that begins by then; behind the whole, that of
+  /// the end.
   size_t numberAt(double seconds) const;
   /// When a value is there that the op of `number` makes: the last iteration of
   /// a loop may make it long before the loop ends.

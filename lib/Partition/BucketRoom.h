@@ -39,8 +39,8 @@ public:
              const llvm::DenseSet<mlir::Operation *> &senders,
              std::vector<HeldSpan> sent, bool grows);
 
-  /// Whether one buffer for those of the numbers takes no more, beside all else
-  /// that is held.
+  /// Whether one buffer for what `sent` has from `from` up to `to` takes no
+  /// more than that, beside all else that is held.
   bool fits(size_t from, size_t to) const;
 
 private:
