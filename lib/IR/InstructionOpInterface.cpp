@@ -18,6 +18,10 @@ bool weft::isView(Operation *op) {
   return isa_and_present<BarrierOp, ReshapeOp, WaitOp>(op);
 }
 
+bool weft::isOnlyWaitedFor(OpOperand &use) {
+  return isa<BarrierOp>(use.getOwner()) && use.getOperandNumber() != 0;
+}
+
 bool weft::usesBuffers(Operation *op) {
   return isa<InstructionOpInterface, CommunicationOpInterface>(op);
 }

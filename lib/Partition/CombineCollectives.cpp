@@ -27,6 +27,7 @@
 #include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Partition/Passes.h"
@@ -111,6 +112,8 @@ private:
   /// Of ops that have moved.
   DenseMap<Operation *, Position> positions;
   int64_t numCombined = 0;
+  /// What the calls take, each by itself and as they are combined.
+  double secondsApart = 0, seconds = 0;
 };
 
 } // namespace
@@ -362,6 +365,11 @@ void Combiner::combine(const Bucket &bucket) {
       typeOf(together).clone(CollectiveRows(first).resultShape(columns)),
       causeOf(bucket.members));
   setOrigin(result.getDefiningOp(), origin);
+  seconds +=
+      model
+          .collective(callOf(
+              cast<CommunicationOpInterface>(result.getDefiningOp()), model))
+          .seconds;
   int64_t start = 0;
   SmallVector<Value> results;
   for (const Candidate &member : bucket.members) {
@@ -370,6 +378,7 @@ void Combiner::combine(const Bucket &bucket) {
     CollectiveRows rows(member.op);
     results.push_back(rows.take(inner, result, start));
     start += rows.numColumns();
+    secondsApart += model.collective(member.call).seconds;
     member.op->getResult(0).replaceAllUsesWith(results.back());
   }
   moveFollowers(std::move(results), place, position);
@@ -392,8 +401,15 @@ void Combiner::run() {
   for (auto &[key, candidates] : byKey)
     llvm::append_range(buckets, chooseBuckets(block, std::move(candidates),
                                               times, latencies, model));
+  const int64_t before = combined;
   for (const Bucket &bucket : buckets)
     combine(bucket);
+  if (numCombined)
+    addSavedTime(block, {std::to_string(combined - before) +
+                             " collectives in " + std::to_string(numCombined) +
+                             (numCombined == 1 ? " call, which takes"
+                                               : " calls, which take"),
+                         secondsApart, seconds});
   for (Operation *op : llvm::reverse(ops))
     if (isCandidate(op) && op->use_empty())
       op->erase();

@@ -56,8 +56,8 @@ private:
   LogicalResult scheduleCopy(ModuleOp copy, Recomputation what,
                              bool &recomputes);
   OpPassManager scheduling() const;
-  bool isBetter(ArrayRef<ScheduleCost> costs,
-                ArrayRef<ScheduleCost> before) const;
+  bool isPreferred(ArrayRef<ScheduleCost> costs,
+                   ArrayRef<ScheduleCost> before) const;
 };
 
 } // namespace
@@ -116,11 +116,11 @@ static bool isLarge(ModuleOp program) {
   return ops > mostOpsOfTwoCopies;
 }
 
-bool ChooseRecomputation::isBetter(ArrayRef<ScheduleCost> costs,
-                                   ArrayRef<ScheduleCost> before) const {
+bool ChooseRecomputation::isPreferred(ArrayRef<ScheduleCost> costs,
+                                      ArrayRef<ScheduleCost> before) const {
   if (memoryLimit && mostBytes(before) > memoryLimit)
     return mostBytes(costs) < mostBytes(before);
-  return isSmaller(costs, before);
+  return isBetter(costs, before);
 }
 
 LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
@@ -133,7 +133,7 @@ LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
       break;
     if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
       return failure();
-    if (!isBetter(candidate->costs, plain->costs)) {
+    if (!isPreferred(candidate->costs, plain->costs)) {
       // Where all of it spares nothing, less of it does not.
       if (mostBytes(candidate->costs) >= mostBytes(plain->costs) ||
           isLarge(getOperation()))

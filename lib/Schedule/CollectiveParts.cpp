@@ -8,6 +8,7 @@
 #include "CollectiveParts.h"
 
 #include "weft/IR/BufferParts.h"
+#include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -87,8 +88,10 @@ std::optional<SmallVector<std::pair<SliceOp, size_t>>>
 OperandParts::findSlices() {
   SmallVector<std::pair<SliceOp, size_t>> slices;
   int64_t dim = typeOf(collective->getResult(0)).getRank() - 1;
-  for (Operation *user : collective->getResult(0).getUsers()) {
-    auto slice = dyn_cast<SliceOp>(user);
+  for (OpOperand &use : collective->getResult(0).getUses()) {
+    if (isOnlyWaitedFor(use))
+      continue;
+    auto slice = dyn_cast<SliceOp>(use.getOwner());
     if (!slice)
       return std::nullopt;
     int64_t begin = 0;
@@ -169,8 +172,10 @@ void OperandParts::run() {
 static void markSlices(Operation *collective) {
   SmallVector<SliceOp> slices;
   int64_t bytes = 0;
-  for (Operation *user : collective->getResult(0).getUsers()) {
-    auto slice = dyn_cast<SliceOp>(user);
+  for (OpOperand &use : collective->getResult(0).getUses()) {
+    if (isOnlyWaitedFor(use))
+      continue;
+    auto slice = dyn_cast<SliceOp>(use.getOwner());
     if (!slice || slice->getBlock() != collective->getBlock())
       return;
     bytes += bytesOf(slice.getResult());

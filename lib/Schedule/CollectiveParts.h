@@ -12,10 +12,14 @@
 // may read it there. Such concats and slices stay out of kernels: they are
 // views of parts.
 //
-//   %c = weft.concat %gemm, %scaled, %sum      %rest = weft.concat %scaled,
-//   %sum %r = weft.all_reduce %c                =>  %c = weft.concat %gemm,
-//   %rest %a = weft.slice %r 0 to 64                 %r = weft.all_reduce %c
-//                                              %a = weft.slice %r 0 to 64
+//   %c = weft.concat %gemm, %scaled, %sum
+//   %r = weft.all_reduce %c
+//   %a = weft.slice %r 0 to 64
+// =>
+//   %rest = weft.concat %scaled, %sum
+//   %c = weft.concat %gemm, %rest
+//   %r = weft.all_reduce %c
+//   %a = weft.slice %r 0 to 64
 //
 // where %gemm has a multiple of 64 bytes. What has not, and what comes with the
 // concat's kernel anyway, is put together by that kernel as the last part.

@@ -9,6 +9,7 @@
 
 #include "CutRules.h"
 
+#include "weft/IR/InstructionOpInterface.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -65,11 +66,6 @@ bool FreeOrder::takesRows(Operation *op) const {
   return isWhole ? scattersRows(op) : gathersRows(op);
 }
 
-/// What a barrier waits for is not in its result.
-static bool isOnlyOrder(OpOperand &use) {
-  return isa<BarrierOp>(use.getOwner()) && use.getOperandNumber() != 0;
-}
-
 /// An op whose rows are computed from the same rows of operands: those and its
 /// results are followed.
 bool FreeOrder::treatsRowsAlike(Operation *op) {
@@ -85,7 +81,7 @@ bool FreeOrder::treatsRowsAlike(Operation *op) {
       return false;
   }
   for (OpOperand &operand : op->getOpOperands())
-    if ((*isCut)[operand.getOperandNumber()] && !isOnlyOrder(operand))
+    if ((*isCut)[operand.getOperandNumber()] && !isOnlyWaitedFor(operand))
       values.insert(operand.get());
   for (Value result : op->getResults())
     values.insert(result);
@@ -130,7 +126,7 @@ bool FreeOrder::sumsOverRows(OpOperand &use) {
 
 bool FreeOrder::acceptUse(OpOperand &use) {
   Operation *op = use.getOwner();
-  if (isOnlyOrder(use))
+  if (isOnlyWaitedFor(use))
     return true;
   if (op->getBlock() != use.get().getParentBlock() ||
       op->hasTrait<OpTrait::IsTerminator>())

@@ -14,10 +14,11 @@
 
 #include "PieceTimes.h"
 
-#include "weft/Schedule/KeepReport.h"
 #include "weft/Schedule/Passes.h"
 
+#include "weft/Cost/Bytes.h"
 #include "weft/IR/ClusterCost.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 
@@ -43,19 +44,25 @@ static constexpr double leastGain = 0.01;
 
 namespace {
 
+/// All-gathers of loops that are in front of them, and what they hold while the
+/// loops run.
+struct KeptGathers {
+  int64_t count = 0, bytes = 0;
+};
+
 /// Moves gathers out of one loop.
 class LoopGathers {
 public:
   explicit LoopGathers(RepeatOp loop)
       : loop(loop), block(loop.getBlock()), builder(loop) {}
 
-  void moveOut(KeepReport &report);
+  void moveOut(KeptGathers &all);
 
 private:
   bool isOutside(Value value) const { return value.getParentBlock() != &block; }
   bool isTheSame(Value value);
   Value copyOutside(Value value);
-  void replace(CommunicationOpInterface gather, KeepReport &report);
+  void replace(CommunicationOpInterface gather, KeptGathers &all);
 
   RepeatOp loop;
   Block &block;
@@ -107,7 +114,7 @@ Value LoopGathers::copyOutside(Value value) {
   return copies.lookup(value);
 }
 
-void LoopGathers::replace(CommunicationOpInterface gather, KeepReport &report) {
+void LoopGathers::replace(CommunicationOpInterface gather, KeptGathers &all) {
   Value operand = copyOutside(gather->getOperand(0));
   Value &whole = kept[{
       operand.getAsOpaquePointer(), *gather.getGatheredDim(),
@@ -115,14 +122,14 @@ void LoopGathers::replace(CommunicationOpInterface gather, KeepReport &report) {
   if (!whole) {
     copies.map(gather->getOperand(0), operand);
     whole = builder.clone(*gather, copies)->getResult(0);
-    report.bytes += bytesOf(whole);
+    all.bytes += bytesOf(whole);
   }
   gather->getResult(0).replaceAllUsesWith(whole);
   gather->erase();
-  ++report.gathers;
+  ++all.count;
 }
 
-void LoopGathers::moveOut(KeepReport &report) {
+void LoopGathers::moveOut(KeptGathers &all) {
   SmallVector<CommunicationOpInterface> gathers;
   for (Operation &op : block.without_terminator()) {
     auto collective = dyn_cast<CommunicationOpInterface>(&op);
@@ -131,7 +138,7 @@ void LoopGathers::moveOut(KeepReport &report) {
       gathers.push_back(collective);
   }
   for (CommunicationOpInterface gather : gathers)
-    replace(gather, report);
+    replace(gather, all);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() &&
         canRepeat(&op))
@@ -157,15 +164,20 @@ struct KeepGathered : weft::impl::KeepGatheredBase<KeepGathered> {
     func::FuncOp copy = function.clone();
     // Where axes are looked up; replaced or gone again before names matter.
     getOperation().push_back(copy);
-    KeepReport report;
-    copy.walk([&](RepeatOp loop) { LoopGathers(loop).moveOut(report); });
-    if (report.gathers > 0) {
-      report.secondsBefore = secondsOf(function, model);
-      report.seconds = secondsOf(copy, model);
-      if (report.seconds < (1 - leastGain) * report.secondsBefore) {
+    KeptGathers kept;
+    copy.walk([&](RepeatOp loop) { LoopGathers(loop).moveOut(kept); });
+    if (kept.count > 0) {
+      const double before = secondsOf(function, model),
+                   seconds = secondsOf(copy, model);
+      if (seconds < (1 - leastGain) * before) {
         function.getBody().takeBody(copy.getBody());
-        setKeepReport(function, report);
-        numKept += report.gathers;
+        addSavedTime(function.front(),
+                     {std::to_string(kept.count) +
+                          " all-gathers once for all micro-batches, which "
+                          "holds " +
+                          printBytes(kept.bytes) + ",",
+                      before, seconds});
+        numKept += kept.count;
       }
     }
     copy.erase();

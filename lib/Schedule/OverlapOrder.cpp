@@ -239,7 +239,7 @@ void Scheduler::issue(int32_t step) {
 
 bool Scheduler::freesOperand(int32_t collective) const {
   const Step &step = steps[collective];
-  return !step.enlarges && step.bytes > 0 &&
+  return !step.enlarges && !step.isView &&
          llvm::all_of(step.operands, [&](int32_t operand) {
            return usersOf(operand).size() == 1;
          });

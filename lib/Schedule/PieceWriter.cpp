@@ -28,8 +28,7 @@ void weft::markPiece(Operation *op, int64_t number, int64_t pieces) {
               DenseI64ArrayAttr::get(op->getContext(), {number, pieces}));
 }
 
-/// Whether a block ends with the value.
-static bool isReturned(Value value) {
+bool weft::isReturned(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
            (isView(user) && isReturned(user->getResult(0)));

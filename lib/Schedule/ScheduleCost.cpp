@@ -65,15 +65,15 @@ weft::costsOf(ModuleOp schedule, const cost::CostModel &model) {
   return costs;
 }
 
-bool weft::isSmaller(ArrayRef<ScheduleCost> schedule,
-                     ArrayRef<ScheduleCost> other) {
-  bool holdsLess = false;
+bool weft::isBetter(ArrayRef<ScheduleCost> schedule,
+                    ArrayRef<ScheduleCost> other) {
+  bool isLess = false;
   for (auto [one, two] : llvm::zip_equal(schedule, other)) {
     if (one.seconds > sameTime * two.seconds || one.bytes > two.bytes)
       return false;
-    holdsLess |= one.bytes < two.bytes;
+    isLess |= one.bytes < two.bytes || sameTime * one.seconds < two.seconds;
   }
-  return holdsLess;
+  return isLess;
 }
 
 int64_t weft::mostBytes(ArrayRef<ScheduleCost> schedule) {

@@ -30,9 +30,9 @@ mlir::FailureOr<std::vector<ScheduleCost>>
 costsOf(mlir::ModuleOp schedule, const cost::CostModel &model);
 
 /// Whether no entry of a schedule takes longer, or holds more, than in another
-/// schedule of the program, and one holds less.
-bool isSmaller(llvm::ArrayRef<ScheduleCost> schedule,
-               llvm::ArrayRef<ScheduleCost> other);
+/// schedule of the program, and one takes or holds less.
+bool isBetter(llvm::ArrayRef<ScheduleCost> schedule,
+              llvm::ArrayRef<ScheduleCost> other);
 
 /// The most bytes of an entry.
 int64_t mostBytes(llvm::ArrayRef<ScheduleCost> schedule);

@@ -315,7 +315,7 @@ void Shifter::run(size_t tries) {
 /// Whether the operand of a collective is gone with the wait for it.
 bool Shifter::freesOperand(int32_t collective) const {
   const Step &step = steps[collective];
-  return !step.enlarges && step.bytes > 0 &&
+  return !step.enlarges && !step.isView &&
          llvm::all_of(step.operands,
                       [&](int32_t operand) { return userCount[operand] == 1; });
 }

@@ -12,10 +12,10 @@
 #include "PieceWriter.h"
 
 #include "weft/Schedule/Passes.h"
-#include "weft/Schedule/SplitReport.h"
 
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -252,20 +252,21 @@ struct SplitCollectives : weft::impl::SplitCollectivesBase<SplitCollectives> {
     if (failed(model))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](Block *block) { split(function, *block, *model); });
+      function.walk([&](Block *block) { split(*block, *model); });
   }
 
-  void split(func::FuncOp function, Block &block,
-             const cost::CostModel &model) {
+  void split(Block &block, const cost::CostModel &model) {
     Chooser chooser(block, model);
     Cut cut = pieces ? chooser.everything(pieces) : chooser.fastest();
     chooser.finish(cut);
     if (cut.collectives.empty())
       return;
-    addToSplitReport(function, {.collectives = int64_t(cut.collectives.size()),
-                                .pieces = cut.pieces,
-                                .secondsBefore = chooser.secondsBefore(),
-                                .seconds = cut.seconds});
+    addSavedTime(block,
+                 {std::to_string(cut.collectives.size()) +
+                      (cut.collectives.size() == 1 ? " collective in "
+                                                   : " collectives in ") +
+                      std::to_string(cut.pieces) + " pieces each,",
+                  chooser.secondsBefore(), cut.seconds});
     writeInPieces(block, cut.region, cut.pieces);
     numSplit += cut.collectives.size();
   }

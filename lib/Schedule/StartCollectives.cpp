@@ -15,6 +15,7 @@
 #include "weft/IR/BufferParts.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
@@ -100,12 +101,10 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
       step.enlarges = bytesOf(op->getResult(0)) > bytesOf(op->getOperand(0));
       step.link = int32_t(callOf(communication, model).group.level);
     }
-    if (!takesNoMemory(op))
-      for (Value result : op->getResults())
+    step.isView = takesNoMemory(op);
+    for (Value result : op->getResults())
+      if (!step.isView && !isReturned(result))
         step.bytes += bytesOf(result);
-    step.isReturned = llvm::any_of(op->getUsers(), [](Operation *user) {
-      return user->hasTrait<OpTrait::IsTerminator>();
-    });
     steps.push_back(std::move(step));
   }
   return steps;
@@ -162,6 +161,28 @@ static int64_t bytesOfLargestSent(ArrayRef<Operation *> ops,
   return most;
 }
 
+/// Collectives that are not waited for at once, and what that saves.
+static void reportOverlap(Block &block, ArrayRef<Step> steps,
+                          ArrayRef<Action> actions) {
+  int64_t collectives = 0, overlapped = 0;
+  for (size_t i = 0; i < actions.size(); ++i) {
+    const Action &action = actions[i];
+    if (action.isWait || !steps[action.step].isCollective)
+      continue;
+    ++collectives;
+    overlapped += actions[i + 1] != Action{action.step, /*isWait=*/true};
+  }
+  const int64_t before = costOf(steps, programOrder(steps)).picoseconds,
+                after = costOf(steps, actions).picoseconds;
+  // What is printed has three digits.
+  if (double(after) < 0.999 * double(before))
+    addSavedTime(block, {std::to_string(overlapped) + " of " +
+                             std::to_string(collectives) +
+                             " collectives beside computation,",
+                         double(before) / picosecondsPerSecond,
+                         double(after) / picosecondsPerSecond});
+}
+
 namespace {
 struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
   using StartCollectivesBase::StartCollectivesBase;
@@ -201,6 +222,8 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
           << problem;
     if (!problems.empty())
       return signalPassFailure();
+    if (overlapCollectives && !goesOn)
+      reportOverlap(block, steps, actions);
     collectives += reorder(block, ops, steps, actions);
     eraseBarriers(block);
   }

@@ -153,3 +153,26 @@ func.func @little(%x: tensor<64x16xf32>) -> tensor<1x16xf32> {
   return %0 : tensor<1x16xf32>
 }
 weft.mesh @mesh = <["data"=2]>
+
+// -----
+
+// What waits for the collective does not read it.
+
+// CHECK-LABEL: func.func @waitedFor
+// CHECK:         %[[C:.*]] = weft.concat
+// CHECK:         %[[R:.*]] = weft.all_reduce sum %[[C]]
+// CHECK:         weft.slice %[[R]] starts = [0] limits = [4096]
+func.func @waitedFor(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4096xf32>, tensor<4096xf32>, tensor<64x64xf32>) {
+  %g = weft.gemm %x, %x batch = 1 m = 64 n = 64 k = 64 strides = [4096, 64, 1] x [4096, 64, 1] -> [4096, 64, 1]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<4096xf32>
+  %h = weft.gemm %x, %y batch = 1 m = 64 n = 64 k = 64 strides = [4096, 64, 1] x [4096, 64, 1] -> [4096, 64, 1]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<4096xf32>
+  %c = weft.concat %g, %h dim = 0 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<8192xf32>
+  %r = weft.all_reduce sum %c over <@mesh, {"data"}> : tensor<8192xf32>
+  %0 = weft.slice %r starts = [0] limits = [4096] strides = [1] : tensor<8192xf32> -> tensor<4096xf32>
+  %1 = weft.slice %r starts = [4096] limits = [8192] strides = [1] : tensor<8192xf32> -> tensor<4096xf32>
+  %late = weft.barrier %y after %r : tensor<64x64xf32> after tensor<8192xf32>
+  %e = math.exp %late : tensor<64x64xf32>
+  return %0, %1, %e : tensor<4096xf32>, tensor<4096xf32>, tensor<64x64xf32>
+}
+weft.mesh @mesh = <["data"=2]>

@@ -15,13 +15,12 @@
 #include "weft/ChooseMesh.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Reasons.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/Partition/ChoiceReport.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
-#include "weft/Schedule/KeepReport.h"
 #include "weft/Schedule/RecomputationReport.h"
-#include "weft/Schedule/SplitReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -372,8 +371,7 @@ int main(int argc, char **argv) {
   // A plan that is piped on stands alone.
   llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
   out << choices << printPlanReport(report) << printChoiceReports(*module)
-      << printKeepReports(*module) << printSplitReports(*module)
-      << printRecomputationReports(*module);
+      << printSavedTimes(*module) << printRecomputationReports(*module);
   if (explained == "collectives")
     out << printReasons(report);
   if (explained == "schedule") {

@@ -23,6 +23,9 @@ namespace weft {
 /// reshape, a barrier, a wait. False for null.
 bool isView(mlir::Operation *op);
 
+/// Whether the value is not read, but waited for by a barrier.
+bool isOnlyWaitedFor(mlir::OpOperand &use);
+
 /// Whether the op takes its operands from buffers and leaves its results in
 /// buffers, so that no kernel computes them on their way: an instruction, or
 /// what will be one, but for launches.

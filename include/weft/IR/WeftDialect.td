@@ -64,7 +64,7 @@ def Weft_Dialect : Dialect {
     | `weft.counts` | argument of a segment | unit: the number of the micro-batch |
     | `weft.position` | argument of a kernel | unit: a number, not a buffer |
     | `weft.queue`, `weft.behind` | `weft.start` | the queue of the collective; in a loop, the instruction behind whose last execution it may start |
-    | `weft.choice`, `weft.splits`, `weft.recomputation` | entry | what passes chose, for the report |
+    | `weft.choice`, `weft.saved_times`, `weft.recomputation` | entry | what passes chose, for the report |
     | `weft.provenance` | op, function argument, function result | from which annotation each axis came, and through which ops |
     | `weft.reasons` | module | why there are collectives, by cause |
 

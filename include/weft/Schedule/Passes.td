@@ -236,7 +236,7 @@ def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
     something to recompute, they run a second time, on a copy that recomputes it.
     The copy is taken if, by the cost model and in the order that was made, no
     entry takes longer by more than 0.1 %, none holds more bytes at once, and one
-    holds less. If it is not, another one is tried that recomputes only large
+    takes or holds less. If it is not, another one is tried that recomputes only large
     values, but for programs of more than 32768 ops, for the sake of the time to
     compile. Above `memory-limit` a copy that holds less is taken whatever it
     takes.
