@@ -40,7 +40,6 @@ import weft.numpy as wnp
 from run_ahead import add_argument, run_ahead
 from weft import P, optim
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PARTS = 4  # of calibrating and of rounds, in turn
 TRANSFORMER = {"sequence": 256, "global_batch": 4, "dtype": "float32"}
 GPT = TRANSFORMER | {"layers": 4, "hidden": 256, "heads": 4, "vocabulary": 8192}
@@ -232,7 +231,8 @@ def main():
     parser.add_argument("--only", nargs="*", metavar="TEXT", help="cases whose \"MODEL, LAYOUT\" has one of these")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for plans and traces")
     add_argument(parser)
-    parser.add_argument("--simulator", type=pathlib.Path, default=ROOT / "build/release/bin/shard-sim")
+    parser.add_argument("--simulator", type=pathlib.Path,
+                        default=pathlib.Path(weft.__file__).absolute().parents[2] / "bin" / "shard-sim")
     options = parser.parse_args()
     if options.ahead:
         run_ahead()

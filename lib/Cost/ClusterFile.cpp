@@ -13,7 +13,7 @@ using namespace weft;
 using namespace weft::cost;
 
 // Bounds keep products of values in range; no machine comes near them.
-static constexpr Range rates = {1, 1e18}, bytes = {1, 1e18},
+static constexpr Range rates = {1e6, 1e18}, bytes = {1, 1e18},
                        reserved = {0, 1e18}, seconds = {0, 1},
                        counts = {1, 1 << 20};
 

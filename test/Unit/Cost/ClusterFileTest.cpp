@@ -273,6 +273,10 @@ TEST(ClusterFileTest, ImpossibleValues) {
   EXPECT_THAT(problemsOf("80e9", "nan"),
               ElementsAre("c.toml:6:1: \"memory_bytes\" in [device] must be "
                           "from 1 to 1e+18, got nan"));
+  EXPECT_THAT(problemsOf("memory_bytes_per_second = 3e12",
+                         "memory_bytes_per_second = 1"),
+              ElementsAre("c.toml:7:1: \"memory_bytes_per_second\" in [device] "
+                          "must be from 1e+06 to 1e+18, got 1"));
   EXPECT_THAT(problemsOf("\"hopper\"", "\"volta\""),
               ElementsAre("c.toml:4:1: \"generation\" in [device] must be one "
                           "of cpu, ampere, hopper, blackwell, got the string "
