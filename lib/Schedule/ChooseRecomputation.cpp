@@ -50,30 +50,38 @@ struct ChooseRecomputation
   void runOnInput() override;
 
 private:
-  LogicalResult choose(const cost::CostModel &model);
+  LogicalResult run(const cost::CostModel &model);
+  FailureOr<Candidate> choose(const cost::CostModel &model);
+  LogicalResult tighten(const cost::CostModel &model, Candidate &best);
   FailureOr<Candidate> schedule(const cost::CostModel &model,
-                                Recomputation what);
-  LogicalResult scheduleCopy(ModuleOp copy, Recomputation what,
+                                Recomputation what, bool holdsMore = true);
+  LogicalResult scheduleCopy(ModuleOp copy, Recomputation what, bool holdsMore,
                              bool &recomputes);
-  OpPassManager scheduling() const;
+  OpPassManager scheduling(bool holdsMore = true) const;
   bool isPreferred(ArrayRef<ScheduleCost> costs,
                    ArrayRef<ScheduleCost> before) const;
 };
 
 } // namespace
 
-OpPassManager ChooseRecomputation::scheduling() const {
+/// `holdsMore`: the order may hold more for the sake of overlap.
+OpPassManager ChooseRecomputation::scheduling(bool holdsMore) const {
   OpPassManager pm(ModuleOp::getOperationName());
   pm.addPass(createFuseKernels());
   // Before the order is made: it keeps near the one it is given.
   pm.addPass(createHoistReleases());
-  pm.addPass(createStartCollectives(
-      {.overlapCollectives = overlapCollectives, .cluster = cluster}));
+  StartCollectivesOptions order;
+  order.overlapCollectives = overlapCollectives;
+  order.cluster = cluster;
+  if (!holdsMore)
+    order.arenaGrowth = 0;
+  pm.addPass(createStartCollectives(order));
   return pm;
 }
 
 LogicalResult ChooseRecomputation::scheduleCopy(ModuleOp copy,
                                                 Recomputation what,
+                                                bool holdsMore,
                                                 bool &recomputes) {
   if (what != Recomputation::None) {
     OpPassManager pm(ModuleOp::getOperationName());
@@ -85,19 +93,20 @@ LogicalResult ChooseRecomputation::scheduleCopy(ModuleOp copy,
     if (!recomputes)
       return success();
   }
-  OpPassManager pm = scheduling();
+  OpPassManager pm = scheduling(holdsMore);
   return runPipeline(pm, copy);
 }
 
 /// A copy of the program with its kernels in order.
 FailureOr<Candidate> ChooseRecomputation::schedule(const cost::CostModel &model,
-                                                   Recomputation what) {
+                                                   Recomputation what,
+                                                   bool holdsMore) {
   Candidate candidate{getOperation().clone(), {}};
   ModuleOp copy = *candidate.module;
   // Passes run on what is nested.
   getOperation().push_back(copy);
   bool recomputes = true;
-  LogicalResult ran = scheduleCopy(copy, what, recomputes);
+  LogicalResult ran = scheduleCopy(copy, what, holdsMore, recomputes);
   copy->remove();
   if (failed(ran))
     return failure();
@@ -123,7 +132,9 @@ bool ChooseRecomputation::isPreferred(ArrayRef<ScheduleCost> costs,
   return isBetter(costs, before);
 }
 
-LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
+/// With recomputation where that is preferred, else without; null if there is
+/// nothing to recompute.
+FailureOr<Candidate> ChooseRecomputation::choose(const cost::CostModel &model) {
   FailureOr<Candidate> plain = Candidate();
   for (auto what : {Recomputation::All, Recomputation::OnlyLarge}) {
     FailureOr<Candidate> candidate = schedule(model, what);
@@ -133,19 +144,48 @@ LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
       break;
     if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
       return failure();
-    if (!isPreferred(candidate->costs, plain->costs)) {
-      // Where all of it spares nothing, less of it does not.
-      if (mostBytes(candidate->costs) >= mostBytes(plain->costs) ||
-          isLarge(getOperation()))
-        break;
-      continue;
+    if (isPreferred(candidate->costs, plain->costs)) {
+      ++recomputing;
+      return candidate;
     }
-    getOperation().getBodyRegion().takeBody(candidate->module->getBodyRegion());
-    ++recomputing;
-    return success();
+    // Where all of it spares nothing, less of it does not.
+    if (mostBytes(candidate->costs) >= mostBytes(plain->costs) ||
+        isLarge(getOperation()))
+      break;
   }
-  if (plain->module) {
-    getOperation().getBodyRegion().takeBody(plain->module->getBodyRegion());
+  return plain;
+}
+
+/// What is above the limit in an order that holds no more for the sake of
+/// overlap, if that is less.
+LogicalResult ChooseRecomputation::tighten(const cost::CostModel &model,
+                                           Candidate &best) {
+  if (!best.module) {
+    FailureOr<Candidate> plain = schedule(model, Recomputation::None);
+    if (failed(plain))
+      return failure();
+    best = std::move(*plain);
+  }
+  if (mostBytes(best.costs) <= memoryLimit)
+    return success();
+  for (auto what : {Recomputation::All, Recomputation::None}) {
+    FailureOr<Candidate> candidate = schedule(model, what, /*holdsMore=*/false);
+    if (failed(candidate))
+      return failure();
+    if (candidate->module &&
+        mostBytes(candidate->costs) < mostBytes(best.costs))
+      best = std::move(*candidate);
+  }
+  return success();
+}
+
+LogicalResult ChooseRecomputation::run(const cost::CostModel &model) {
+  FailureOr<Candidate> best = choose(model);
+  if (failed(best) ||
+      (memoryLimit && overlapCollectives && failed(tighten(model, *best))))
+    return failure();
+  if (best->module) {
+    getOperation().getBodyRegion().takeBody(best->module->getBodyRegion());
     return success();
   }
   OpPassManager pm = scheduling();
@@ -154,6 +194,6 @@ LogicalResult ChooseRecomputation::choose(const cost::CostModel &model) {
 
 void ChooseRecomputation::runOnInput() {
   FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
-  if (failed(model) || failed(choose(*model)))
+  if (failed(model) || failed(run(*model)))
     signalPassFailure();
 }

@@ -161,6 +161,13 @@ static int64_t bytesOfLargestSent(ArrayRef<Operation *> ops,
   return most;
 }
 
+/// Of what was spared, or is held anyway, what an order may hold to be faster.
+static int64_t sparedBytes(Block &block, ArrayRef<Operation *> ops,
+                           ArrayRef<Step> steps) {
+  return getRecomputationReport(block.getParentOp()).sparedBytes +
+         bytesOfLargestSent(ops, steps);
+}
+
 /// Collectives that are not waited for at once, and what that saves.
 static void reportOverlap(Block &block, ArrayRef<Step> steps,
                           ArrayRef<Action> actions) {
@@ -211,10 +218,9 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     std::vector<Action> actions =
         !overlapCollectives ? programOrder(steps)
         : goesOn ? startsFirst(steps)
-                 : fastestOrder(
-                       steps, arenaGrowth, bytesOfArguments(block),
-                       getRecomputationReport(block.getParentOp()).sparedBytes +
-                           bytesOfLargestSent(ops, steps));
+                 : fastestOrder(steps, arenaGrowth, bytesOfArguments(block),
+                                arenaGrowth > 0 ? sparedBytes(block, ops, steps)
+                                                : 0);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

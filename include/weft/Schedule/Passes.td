@@ -239,7 +239,8 @@ def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
     takes or holds less. If it is not, another one is tried that recomputes only large
     values, but for programs of more than 32768 ops, for the sake of the time to
     compile. Above `memory-limit` a copy that holds less is taken whatever it
-    takes.
+    takes, and an order that holds no more than the program's for the sake of
+    overlap.
 
     **Leaves** what `--weft-start-collectives` leaves.
 
@@ -356,7 +357,8 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
     Option<"arenaGrowth", "arena-growth", "double", /*default=*/"0.05",
            "How many more bytes than in the order of the program may be alive "
            "at once for the sake of overlap, as a fraction of those and of the "
-           "arguments.">,
+           "arguments; at 0 nothing more, not even one sum that is under way "
+           "or what recomputation has spared.">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];
