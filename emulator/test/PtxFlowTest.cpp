@@ -20,10 +20,6 @@ namespace {
 
 using U = std::vector<uint32_t>;
 
-U u32(const std::string &body, U a, U b = {}, U c = {}) {
-  return map<uint32_t>("b32", "b32", body, a, b, c);
-}
-
 U counting(size_t count) {
   U result(count);
   std::iota(result.begin(), result.end(), 0);

@@ -29,9 +29,6 @@ constexpr float tiny = 1e-40f;
 F f32(const std::string &body, F a, F b = {}, F c = {}) {
   return map<float>("f32", "f32", body, a, b, c);
 }
-U u32(const std::string &body, U a, U b = {}, U c = {}) {
-  return map<uint32_t>("b32", "b32", body, a, b, c);
-}
 L u64(const std::string &body, L a, L b = {}, L c = {}) {
   return map<uint64_t>("b64", "b64", body, a, b, c);
 }

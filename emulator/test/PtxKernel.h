@@ -101,6 +101,13 @@ std::vector<Result> map(const std::string &inputType,
   return result;
 }
 
+inline std::vector<uint32_t> u32(const std::string &body,
+                                 std::vector<uint32_t> a,
+                                 std::vector<uint32_t> b = {},
+                                 std::vector<uint32_t> c = {}) {
+  return map<uint32_t>("b32", "b32", body, a, b, c);
+}
+
 } // namespace weft::emulator
 
 #endif // WEFT_EMULATOR_TEST_PTXKERNEL_H
