@@ -4,6 +4,7 @@
 
 import json
 import sys
+import time
 
 import pytest
 
@@ -48,6 +49,37 @@ def test_an_exception_in_one_process_stops_the_others(mpirun):
     both = run([*mpirun, "-n", 2, sys.executable, "-c", PROGRAM, "raise"])
     assert both.returncode != 0
     assert "ValueError: planted" in both.stderr
+
+
+STOPS = """
+import os
+import signal
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+for _ in range(3):
+    step(np.ones(4, np.float32))
+if weft.process_index() == int(sys.argv[1]):
+    os.kill(os.getpid(), signal.SIGSTOP)
+step(np.ones(4, np.float32))
+"""
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_stopped_process_stops_the_others(mpirun, process):
+    begin = time.monotonic()
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", STOPS, process])
+    assert both.returncode != 0 and time.monotonic() - begin < 25, both.stderr
+    assert (f"weft.ExecutionError: process {process} (ranks {2 * process}, {2 * process + 1}) has not answered for 4 s; it is "
+            f"stopped or its machine hangs; rank {2 - 2 * process} is in step ") in both.stderr
+
+
+def test_a_heartbeat_that_is_none():
+    code = "import weft; weft.distributed.initialize(heartbeat=0.5)"
+    assert "heartbeat must be 0 or from 1 to 1e9 seconds, got 0.5" in run([sys.executable, "-c", code]).stderr
 
 
 PIPELINE = """

@@ -28,12 +28,15 @@ def initialize(
     process_id: int | None = None,
     *,
     initialization_timeout: float = 300,
+    heartbeat: float = 4,
 ) -> None:
     """Meets the other processes of the job, and returns when all have come.
 
     Without arguments the environment says who they are: that of mpirun (Open MPI, MPICH) or srun.
     `coordinator_address` is ``host:port`` of process 0. Fails after `initialization_timeout` seconds
-    with the processes that did not come. Call it once, before anything runs.
+    with the processes that did not come. Later, a process that has been stopped for `heartbeat`
+    seconds is a failure for the others, however long their sessions wait for one that computes;
+    0 turns that off. Call it once, before anything runs.
     """
     from . import _runtime
 
@@ -45,7 +48,7 @@ def initialize(
             f"weft.distributed.initialize() got num_processes={num_processes} and process_id={process_id} without "
             "coordinator_address; give it as host:port of process 0, or leave all three to mpirun or srun")
     address = "" if coordinator_address is None else f"tcp://{coordinator_address}"
-    _job = _runtime.Bootstrap.connect(address, num_processes, process_id, initialization_timeout)
+    _job = _runtime.Bootstrap.connect(address, num_processes, process_id, initialization_timeout, heartbeat)
     _is_initialized = True
     if _job:
         atexit.register(_end)

@@ -64,10 +64,10 @@ def test_processes_that_cannot_share_the_ranks(mpirun, plan):
 class Job:
     """shard-run in two processes, which run until something happens."""
 
-    def __init__(self, mpirun, plan, folder, *options):
+    def __init__(self, mpirun, plan, folder, *options, deadline=3):
         self.metrics = folder / "metrics.csv"
-        words = [*mpirun, "-n", "2", "env", f"TMPDIR={folder}", *command(plan, 100000, "--deadline", "3", "--quiet", "--metrics",
-                                              self.metrics, *options)]
+        words = [*mpirun, "-n", "2", "env", f"TMPDIR={folder}", *command(
+            plan, 100000, "--deadline", deadline, "--quiet", "--metrics", self.metrics, *options)]
         self.launcher = subprocess.Popen([*map(str, words)], env=os.environ | ENVIRONMENT,
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -142,6 +142,36 @@ def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_
     assert re.search(r"did not arrive within 3 s|no data has moved for 3 s", report), report
     events = report.partition("last events of this rank:\n")[2].splitlines()
     assert re.search(r"run \d+ entry \d+ (step \d+ (enqueued|waits)|begins)$", events[-1]), events[-3:]
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_stopped_process_is_noticed_long_before_the_deadline(mpirun, plan, process, tmp_path):
+    with Job(mpirun, plan, tmp_path, deadline=90) as job:
+        job.signal(signal.SIGSTOP, process)
+        begin = time.monotonic()
+        text, status = job.end()
+        assert time.monotonic() - begin < 30
+    assert status != 0
+    said = (rf"process {process} \(ranks {2 * process}, {2 * process + 1}\) has not answered for 4 s; "
+            "it is stopped or its machine hangs")
+    assert re.search(rf"error: {said}; rank {2 - 2 * process} is in step \d+ \w+", text), text
+    report = (tmp_path / f"weft-failure-rank-{2 - 2 * process}.txt").read_text()
+    assert re.search(said, report) and "last events of this rank:\n" in report, report
+
+
+def test_a_process_that_pauses_is_not_stopped(mpirun, plan, tmp_path):
+    """Without a heartbeat, for as long as the deadline lets it."""
+    for process, seconds, options in (0, 2, ()), (1, 2, ()), (1, 6, ("--heartbeat", 0)):
+        folder = tmp_path / f"{process}-{seconds}"
+        folder.mkdir()
+        with Job(mpirun, plan, folder, *options, deadline=90) as job:
+            job.signal(signal.SIGSTOP, process)
+            time.sleep(seconds)
+            os.kill(job.processes()[process], signal.SIGCONT)
+            before, deadline = job.metrics.read_text().count("\n"), time.monotonic() + 60
+            while job.metrics.read_text().count("\n") < before + 20:
+                assert time.monotonic() < deadline and job.launcher.poll() is None
+                time.sleep(0.05)
 
 
 def test_a_slow_process_is_named_in_the_metrics(mpirun, plan, tmp_path):

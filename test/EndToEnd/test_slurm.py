@@ -16,7 +16,7 @@ from launchers import run
 from test_emulated_gpu import emulator
 from test_mpi import (  # noqa: F401
     Job, command, outputs, plan, test_a_killed_process_ends_the_job, test_a_stopped_process_is_named_by_the_other_one,
-    test_processes_have_the_bits_of_threads)
+    test_a_stopped_process_is_noticed_long_before_the_deadline, test_processes_have_the_bits_of_threads)
 from test_resume import continues_from, saved_by_signal, test_a_resumed_run_has_the_bits_of_one_that_never_stopped, whole  # noqa: F401
 
 pytestmark = pytest.mark.skipif(

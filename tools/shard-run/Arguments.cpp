@@ -53,6 +53,14 @@ static std::string checkSeconds(const std::string &text) {
                      text);
 }
 
+static std::string checkHeartbeat(const std::string &text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) &&
+      runtime::heartbeatOf(value).ok())
+    return "";
+  return fmt::format("must be 0 or from 1 to 1e9 seconds, got \"{}\"", text);
+}
+
 static std::string checkPositive(const std::string &text) {
   double value = 0;
   if (CLI::detail::lexical_cast(text, value) && value > 0 &&
@@ -189,6 +197,11 @@ static void addProcesses(CLI::App &app, Arguments &arguments) {
                  "Fail when the other processes have not started after this "
                  "time, in seconds")
       ->check(checkSeconds)
+      ->capture_default_str();
+  app.add_option("--heartbeat", arguments.heartbeatSeconds,
+                 "Fail when another process has been stopped for so long, in "
+                 "seconds, however long --deadline lets it compute; 0: never")
+      ->check(checkHeartbeat)
       ->capture_default_str();
 }
 

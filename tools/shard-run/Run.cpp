@@ -218,6 +218,12 @@ static Status openCheckpoints(Checkpoints &checkpoints, Session &session,
   });
 }
 
+static Result<std::unique_ptr<Bootstrap>> connect(const Launch &launch,
+                                                  const Arguments &arguments) {
+  return Bootstrap::connect(launch, *deadlineOf(arguments.startDeadlineSeconds),
+                            *heartbeatOf(arguments.heartbeatSeconds));
+}
+
 /// What is wrong in this process alone, with a file on its host say: the others
 /// would wait for it.
 static void tellOthers(const Launch &launch, const std::string &problem,
@@ -225,7 +231,7 @@ static void tellOthers(const Launch &launch, const std::string &problem,
   if (launch.world == 1)
     return;
   const Result<std::unique_ptr<Bootstrap>> bootstrap =
-      Bootstrap::connect(launch, *deadlineOf(arguments.startDeadlineSeconds));
+      connect(launch, arguments);
   if (bootstrap.ok())
     (*bootstrap)->failHere(problem);
 }
@@ -263,7 +269,7 @@ static int meetOthers(const Launch &launch, const Arguments &arguments,
   if (launch.world == 1)
     return exitSuccess;
   const auto deadline = *deadlineOf(arguments.startDeadlineSeconds);
-  Result<std::unique_ptr<Bootstrap>> met = Bootstrap::connect(launch, deadline);
+  Result<std::unique_ptr<Bootstrap>> met = connect(launch, arguments);
   if (!met.ok())
     return report(exitRunFailed, met.status().message());
   bootstrap = *std::move(met);

@@ -24,18 +24,18 @@ namespace nb = nanobind;
 namespace weft::runtime {
 
 /// Meets the other processes; nothing where this one is alone.
-static std::shared_ptr<Bootstrap> connect(const std::string &coordinator,
-                                          std::optional<int> processes,
-                                          std::optional<int> process,
-                                          double seconds) {
+static std::shared_ptr<Bootstrap>
+connect(const std::string &coordinator, std::optional<int> processes,
+        std::optional<int> process, double seconds, double heartbeatSeconds) {
   const auto timeout = valueOrRaise(deadlineOf(seconds));
+  const auto heartbeat = valueOrRaise(heartbeatOf(heartbeatSeconds));
   const Launch launch = valueOrRaise(detectLaunch(
       {.rendezvous = coordinator, .rank = process, .world = processes}));
   if (launch.world == 1)
     return nullptr;
   Result<std::unique_ptr<Bootstrap>> bootstrap = [&] {
     nb::gil_scoped_release unlocked;
-    return Bootstrap::connect(launch, timeout);
+    return Bootstrap::connect(launch, timeout, heartbeat);
   }();
   return valueOrRaise(std::move(bootstrap));
 }

@@ -7,7 +7,9 @@
 
 #include "weft/runtime/Bootstrap.h"
 
+#include "comm/ForkDepth.h"
 #include "launch/Arrival.h"
+#include "launch/Heartbeat.h"
 #include "launch/Host.h"
 #include "launch/Number.h"
 #include "launch/TcpStore.h"
@@ -24,11 +26,28 @@ using namespace std::chrono_literals;
 
 /// How much longer the others wait than rank 0, whose message is better.
 static constexpr auto grace = 2s;
+/// How long rank 0 may take to answer where nobody is taken for stopped.
+static constexpr auto longestAnswer = 60s;
+
+Result<std::chrono::nanoseconds> heartbeatOf(double seconds) {
+  if (seconds == 0 || (seconds >= 1 && seconds <= 1e9))
+    return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  return invalidArgument(fmt::format(
+      "heartbeat must be 0 or from 1 to 1e9 seconds, got {}", seconds));
+}
 
 Bootstrap::Bootstrap(Launch launch, std::unique_ptr<Store> store)
-    : theLaunch(std::move(launch)), theStore(std::move(store)) {}
+    : theLaunch(std::move(launch)), theStore(std::move(store)),
+      depth(forkDepth()) {}
 
 Bootstrap::~Bootstrap() {
+  // A forked child has none of the threads, and its parent the connection.
+  if (depth != forkDepth()) {
+    (void)heartbeat.release();
+    (void)theStore.release();
+    return;
+  }
+  heartbeat.reset();
   (void)theStore->set(fmt::format("ended/{}", theLaunch.rank), "");
   theStore->leave();
   if (theLaunch.rank != 0)
@@ -43,14 +62,22 @@ Bootstrap::~Bootstrap() {
 }
 
 Result<std::unique_ptr<Bootstrap>>
-Bootstrap::connect(Launch launch, std::chrono::nanoseconds timeout) {
-  Result<std::unique_ptr<Store>> store = launch.world == 1
-                                             ? std::make_unique<MemoryStore>()
-                                             : connectTcpStore(launch, timeout);
+Bootstrap::connect(Launch launch, std::chrono::nanoseconds timeout,
+                   std::chrono::nanoseconds heartbeat) {
+  const bool beats = heartbeat.count() != 0;
+  Result<std::unique_ptr<Store>> store =
+      launch.world == 1
+          ? std::make_unique<MemoryStore>()
+          : connectTcpStore(launch, timeout, beats ? heartbeat : longestAnswer);
   if (!store.ok())
     return store.status();
   std::unique_ptr<Bootstrap> bootstrap(
       new Bootstrap(std::move(launch), *std::move(store)));
+  // Rank 0 shows that it lives by answering.
+  if (beats && bootstrap->theLaunch.rank != 0) {
+    WEFT_ASSIGN_OR_RETURN(bootstrap->heartbeat,
+                          Heartbeat::start(*bootstrap->theStore, heartbeat));
+  }
   WEFT_RETURN_IF_ERROR(bootstrap->findLocalRank(timeout));
   return bootstrap;
 }
@@ -127,9 +154,17 @@ void Bootstrap::failHere(const std::string &message) {
                    message));
 }
 
-Status Bootstrap::failure() {
-  WEFT_ASSIGN_OR_RETURN(const auto message, theStore->find(failureKey));
-  return message ? unavailable(*message) : Status();
+Status Bootstrap::failure(const std::function<std::string(int)> &nameOf) {
+  const auto found = theStore->find(failureKey);
+  if (found.ok() && !*found)
+    return {};
+  const std::string message =
+      found.ok() ? **found : std::string(found.status().message());
+  for (int r = 0; r < theLaunch.world; ++r)
+    if (const std::string rank = lostRank(r); message.starts_with(rank + " "))
+      return unavailable((nameOf ? nameOf(r) : rank + onHost(r)) +
+                         message.substr(rank.size()));
+  return unavailable(message);
 }
 
 /// Rank 0's part of a gather.
@@ -147,12 +182,6 @@ Bootstrap::collect(const std::string &key, const std::string &value,
         values.push_back(*std::move(found));
         break;
       }
-      WEFT_ASSIGN_OR_RETURN(const auto lost, theStore->find(lostKey(r)));
-      if (lost)
-        return unavailable(fmt::format(
-            "rank {} ended while the ranks were meeting at {}; its own output "
-            "says why",
-            r, theStore->address()));
       WEFT_RETURN_IF_ERROR(failure());
       if (budget.isSpent())
         return missing(key, timeout);

@@ -53,7 +53,7 @@ Result<std::optional<Frame>> takeFrame(std::string &bytes) {
     return std::optional<Frame>();
   const auto kind = static_cast<uint8_t>(bytes[4]);
   const uint32_t key = numberAt(bytes, 5), value = numberAt(bytes, 9);
-  if (kind > static_cast<uint8_t>(FrameKind::Refused) || key > maxFrameText ||
+  if (kind > static_cast<uint8_t>(FrameKind::Alive) || key > maxFrameText ||
       value > maxFrameText)
     return notOurs();
   if (bytes.size() < headerBytes + key + value)

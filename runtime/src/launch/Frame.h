@@ -37,6 +37,9 @@ enum class FrameKind : uint8_t {
   Yes = 4,
   No = 5,
   Refused = 6,
+  /// A rank lives; the value is after how many milliseconds without a frame
+  /// of its it does not.
+  Alive = 7,
 };
 
 struct Frame {

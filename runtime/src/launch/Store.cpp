@@ -7,6 +7,8 @@
 
 #include "launch/Store.h"
 
+#include "comm/Call.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +41,14 @@ Result<std::optional<std::string>> MemoryStore::find(const std::string &key) {
 }
 
 std::string lostKey(int rank) { return fmt::format("lost/{}", rank); }
+
+std::string lostRank(int rank) { return fmt::format("rank {}", rank); }
+
+std::string describeSilence(std::chrono::nanoseconds silence) {
+  return fmt::format("has not answered for {}; it is stopped or its machine "
+                     "hangs",
+                     describeDuration(silence));
+}
 
 void Backoff::sleep(const WaitBudget &budget) {
   std::this_thread::sleep_until(

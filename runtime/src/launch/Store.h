@@ -42,6 +42,10 @@ public:
   /// Where it is, for messages: "tcp://node1:29500".
   virtual std::string address() const = 0;
 
+  /// Says that this rank lives. One that has said so and then says nothing for
+  /// `silence` is stopped, or its host is gone.
+  virtual void sayAlive(std::chrono::nanoseconds) {}
+
   /// Says that this rank has ended well: its absence is no failure.
   virtual void leave() {}
 };
@@ -59,11 +63,17 @@ private:
 };
 
 /// The key under which a store that notices it tells that a rank has ended
-/// without leaving.
+/// without leaving, or is silent.
 std::string lostKey(int rank);
 
-/// The key of the reason why the job cannot go on.
+/// The key of the reason why the job cannot go on; of a rank that is gone, it
+/// begins with `lostRank`.
 inline constexpr const char *failureKey = "failure";
+
+/// "rank 1".
+std::string lostRank(int rank);
+/// "has not answered for 4 s; it is stopped or its machine hangs".
+std::string describeSilence(std::chrono::nanoseconds silence);
 
 /// How often something is tried: often at first, then every 20 ms.
 class Backoff {

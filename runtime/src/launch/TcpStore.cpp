@@ -25,9 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long one attempt to connect, and one answer, may take.
+/// How long one attempt to connect may take.
 constexpr auto connectionTimeout = 2s;
-constexpr auto answerTimeout = 5s;
 
 /// What ranks of one start of one job say to each other.
 std::string jobName(const Launch &launch) {
@@ -63,13 +62,13 @@ private:
 
 class RemoteStore final : public Store {
 public:
-  RemoteStore(Descriptor socket, std::string where)
-      : socket(std::move(socket)), where(std::move(where)) {}
+  RemoteStore(Descriptor socket, std::string where,
+              std::chrono::nanoseconds silence)
+      : socket(std::move(socket)), where(std::move(where)), silence(silence) {}
 
   /// One question and its answer. After a failure every later one fails at
   /// once: an answer that comes late would be taken for that of the next.
   Result<Frame> ask(const Frame &frame, WaitBudget &budget) {
-    std::lock_guard<std::mutex> lock(mutex);
     if (lost.ok())
       lost = sendFrame(socket.get(), frame, budget);
     if (!lost.ok())
@@ -88,18 +87,28 @@ public:
                                          : std::nullopt;
   }
   std::string address() const override { return where; }
+  void sayAlive(std::chrono::nanoseconds most) override {
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(most);
+    (void)request(
+        {FrameKind::Alive, "", fmt::format("{}", milliseconds.count())});
+  }
   void leave() override { (void)request({FrameKind::Leave, "", ""}); }
 
 private:
   Result<Frame> request(const Frame &frame) {
-    WaitBudget budget(answerTimeout);
+    std::lock_guard<std::mutex> lock(mutex);
+    WaitBudget budget(silence);
     Result<Frame> answer = ask(frame, budget);
     if (answer.ok())
       return answer;
-    return unavailable(fmt::format(
-        "the store at {}, which rank 0 holds, is lost ({}); rank 0 has ended "
-        "or its host cannot be reached",
-        where, answer.status().message()));
+    if (answer.status().code() == StatusCode::DeadlineExceeded)
+      return unavailable(
+          fmt::format("{} {}", lostRank(0), describeSilence(silence)));
+    return unavailable(
+        fmt::format("{} has ended or its host cannot be reached: the store at "
+                    "{}, which it holds, is lost ({})",
+                    lostRank(0), where, answer.status().message()));
   }
 
   std::mutex mutex;
@@ -107,6 +116,7 @@ private:
   std::string received;
   Status lost;
   const std::string where;
+  const std::chrono::nanoseconds silence;
 };
 
 Result<Descriptor> connectTo(const std::string &host, uint16_t port,
@@ -150,11 +160,13 @@ Result<Descriptor> connectTo(const std::string &host, uint16_t port,
 /// Connects to one port and introduces this rank. `FailedPrecondition` when the
 /// store of the job is there, but will not have it.
 Result<std::unique_ptr<Store>> join(const Launch &launch, uint16_t port,
+                                    std::chrono::nanoseconds silence,
                                     WaitBudget &budget) {
   WEFT_ASSIGN_OR_RETURN(Descriptor socket,
                         connectTo(launch.meeting.host, port, budget));
   auto store = std::make_unique<RemoteStore>(
-      std::move(socket), fmt::format("tcp://{}:{}", launch.meeting.host, port));
+      std::move(socket), fmt::format("tcp://{}:{}", launch.meeting.host, port),
+      silence);
   WEFT_ASSIGN_OR_RETURN(Frame answer,
                         store->ask({FrameKind::Hello, jobName(launch),
                                     fmt::format("{}", launch.rank)},
@@ -187,7 +199,8 @@ Result<std::unique_ptr<Store>> serve(const Launch &launch) {
 } // namespace
 
 Result<std::unique_ptr<Store>>
-connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
+connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout,
+                std::chrono::nanoseconds silence) {
   if (launch.rank == 0)
     return serve(launch);
   const MeetingPoint &meeting = launch.meeting;
@@ -196,8 +209,8 @@ connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout) {
   for (Backoff backoff;; backoff.sleep(budget)) {
     for (int i = 0; i < meeting.ports && meeting.port + i < 65536; ++i) {
       WaitBudget attempt(connectionTimeout, budget);
-      Result<std::unique_ptr<Store>> store =
-          join(launch, static_cast<uint16_t>(meeting.port + i), attempt);
+      Result<std::unique_ptr<Store>> store = join(
+          launch, static_cast<uint16_t>(meeting.port + i), silence, attempt);
       if (store.ok())
         return store;
       if (store.status().code() == StatusCode::FailedPrecondition)

@@ -17,8 +17,10 @@ namespace weft::runtime {
 
 /// Rank 0 listens on the first free port of the meeting point; the others try
 /// its ports in turn until the store of their job answers or `timeout` passes.
+/// Rank 0 is silent when an answer takes longer than `silence`.
 Result<std::unique_ptr<Store>>
-connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout);
+connectTcpStore(const Launch &launch, std::chrono::nanoseconds timeout,
+                std::chrono::nanoseconds silence);
 
 } // namespace weft::runtime
 

@@ -18,10 +18,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace weft::runtime {
+
+using namespace std::chrono_literals;
+
+/// How often ranks are listened to.
+static constexpr auto listenInterval = 200ms;
 
 /// Of both families where the host has both.
 static Descriptor openListener(uint16_t port) {
@@ -86,18 +92,30 @@ TcpStoreServer::~TcpStoreServer() {
 }
 
 void TcpStoreServer::loop() {
-  while (true) {
+  for (Clock::time_point last = Clock::now();;) {
     std::vector<pollfd> entries{{stopper.get(), POLLIN, 0},
                                 {listener.get(), POLLIN, 0}};
     for (const Connection &connection : connections)
       entries.push_back({connection.socket.get(), POLLIN, 0});
-    if (::poll(entries.data(), entries.size(), -1) < 0)
+    const bool listens =
+        std::ranges::any_of(connections, [](const Connection &connection) {
+          return connection.mostSilence.count() != 0;
+        });
+    if (::poll(entries.data(), entries.size(),
+               listens ? listenInterval / 1ms : -1) < 0)
       continue; // interrupted
     if (entries[0].revents != 0)
       return;
     for (size_t i = 0; i < connections.size(); ++i)
       if (entries[i + 2].revents != 0)
         read(connections[i]);
+    // Of a longer gap this process was stopped in most, and what the others
+    // have said meanwhile is to be read first.
+    const Clock::time_point now = Clock::now();
+    for (Connection &connection : connections)
+      listenTo(connection, std::min<std::chrono::nanoseconds>(
+                               now - last, 2 * listenInterval));
+    last = now;
     std::erase_if(connections, [](const Connection &connection) {
       return connection.isClosed;
     });
@@ -112,7 +130,7 @@ void TcpStoreServer::accept() {
     return;
   const int yes = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  connections.push_back({std::move(socket), "", -1, false});
+  connections.push_back({.socket = std::move(socket)});
 }
 
 void TcpStoreServer::read(Connection &connection) {
@@ -124,6 +142,7 @@ void TcpStoreServer::read(Connection &connection) {
   if (count <= 0)
     return close(connection);
   connection.received.append(buffer, static_cast<size_t>(count));
+  connection.silence = {};
   while (!connection.isClosed) {
     Result<std::optional<Frame>> request = takeFrame(connection.received);
     if (!request.ok())
@@ -143,8 +162,14 @@ Frame TcpStoreServer::answer(Connection &connection, const Frame &request) {
     return welcome(connection, request);
   if (connection.rank < 0)
     return {FrameKind::Refused, "", "a rank introduces itself first"};
+  if (request.kind == FrameKind::Alive) {
+    const auto most = parseNumber(request.value, 1);
+    connection.mostSilence = std::chrono::milliseconds(most.value_or(0));
+    return {FrameKind::Yes, "", ""};
+  }
   if (request.kind == FrameKind::Leave) {
     connection.rank = -1;
+    connection.mostSilence = {};
     return {FrameKind::Yes, "", ""};
   }
   if (request.kind == FrameKind::Set) {
@@ -180,13 +205,24 @@ void TcpStoreServer::close(Connection &connection) {
   connection.isClosed = true;
   if (connection.rank < 0)
     return;
-  (void)store.set(lostKey(connection.rank), "");
+  lose(connection.rank,
+       "ended without an error message; its own output may say why");
+}
+
+void TcpStoreServer::listenTo(Connection &connection,
+                              std::chrono::nanoseconds silent) {
+  connection.silence += silent;
+  if (connection.mostSilence.count() == 0 ||
+      connection.silence < connection.mostSilence)
+    return;
+  lose(connection.rank, describeSilence(connection.mostSilence));
+  connection.mostSilence = {}; // it is lost once
+}
+
+void TcpStoreServer::lose(int rank, const std::string &how) {
+  (void)store.set(lostKey(rank), "");
   if (!*store.find(failureKey))
-    (void)store.set(
-        failureKey,
-        fmt::format("rank {} ended without an error message; its own "
-                    "output may say why",
-                    connection.rank));
+    (void)store.set(failureKey, fmt::format("{} {}", lostRank(rank), how));
 }
 
 } // namespace weft::runtime

@@ -7,7 +7,8 @@
 //
 // One thread that answers the ranks of one job. It refuses ranks of other jobs
 // and a second process with the same rank, and notices ranks whose connection
-// ends before they have left (`lostKey`). It trusts whoever can reach the port:
+// ends before they have left, and those that are silent for longer than they
+// have said they would be (`lostKey`). It trusts whoever can reach the port:
 // run jobs in networks that are yours.
 //
 //===----------------------------------------------------------------------===//
@@ -43,6 +44,10 @@ private:
     /// -1 until its hello.
     int rank = -1;
     bool isClosed = false;
+    /// How long it says nothing at most while it lives; 0 = nobody knows.
+    std::chrono::nanoseconds mostSilence{0};
+    /// How long it has said nothing, while this process ran.
+    std::chrono::nanoseconds silence{0};
   };
 
   TcpStoreServer(Descriptor listener, Descriptor stopper, std::string job,
@@ -53,6 +58,8 @@ private:
   Frame answer(Connection &connection, const Frame &request);
   Frame welcome(Connection &connection, const Frame &hello);
   void close(Connection &connection);
+  void listenTo(Connection &connection, std::chrono::nanoseconds silent);
+  void lose(int rank, const std::string &how);
 
   MemoryStore store;
   Descriptor listener;

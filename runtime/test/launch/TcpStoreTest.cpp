@@ -135,5 +135,29 @@ TEST_F(Server, TellsWhoIsLostAndWhoHasLeft) {
   EXPECT_FALSE(*server->values().find(lostKey(2)));
 }
 
+TEST_F(Server, TellsWhoIsSilent) {
+  const Descriptor one = connect(), two = connect();
+  ask(one, {FrameKind::Hello, "job", "1"});
+  ask(two, {FrameKind::Hello, "job", "2"});
+  // Nobody knows how often rank 2 says something.
+  ask(one, {FrameKind::Alive, "", "700"});
+  const auto begin = std::chrono::steady_clock::now();
+  WaitBudget budget(20s);
+  EXPECT_EQ(**server->values().wait(failureKey, budget),
+            "rank 1 has not answered for 700 ms; it is stopped or its machine "
+            "hangs");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 700ms);
+  EXPECT_FALSE(*server->values().find(lostKey(2)));
+}
+
+TEST_F(Server, WhoHasLeftMayBeSilent) {
+  const Descriptor one = connect();
+  ask(one, {FrameKind::Hello, "job", "1"});
+  ask(one, {FrameKind::Alive, "", "300"});
+  ask(one, {FrameKind::Leave, "", ""});
+  std::this_thread::sleep_for(1s);
+  EXPECT_FALSE(*server->values().find(failureKey));
+}
+
 } // namespace
 } // namespace weft::runtime

@@ -62,7 +62,8 @@ struct NcclJob : ScratchDirectory {
       launch.world = world;
       launch.launcher = "the test";
       launch.meeting = {"127.0.0.1", port, 1};
-      auto bootstrap = Bootstrap::connect(launch, std::chrono::seconds(20));
+      auto bootstrap =
+          Bootstrap::connect(launch, std::chrono::seconds(20), heartbeat);
       if (!bootstrap.ok())
         return bootstrap.status().toString();
       const Nccl nccl = fakeNccl();
@@ -101,6 +102,7 @@ struct NcclJob : ScratchDirectory {
   }
 
   NcclWorldOptions options;
+  std::chrono::nanoseconds heartbeat = defaultHeartbeat;
   std::string fault;
   const uint16_t port = freePort();
 };

@@ -66,6 +66,11 @@ TEST_F(ShardRun, BadNumbers) {
                 std::string("--deadline: must be from 0.001 to 1e9 seconds "
                             "or inf, got \"") +
                     seconds + "\"");
+  for (const char *seconds : {"0.5", "inf", "soon"})
+    expectError(std::string("--heartbeat ") + seconds,
+                std::string("--heartbeat: must be 0 or from 1 to 1e9 seconds, "
+                            "got \"") +
+                    seconds + "\"");
   EXPECT_THAT(run(plan + " --init init --steps 010 --input x=" +
                   writeArray("x.npy", countingArray({32})))
                   .text,

@@ -14,6 +14,10 @@
 //   WEFT_ASSIGN_OR_RETURN(std::string id, bootstrap->broadcast("id", mine,
 //   30s));
 //
+// Each rank says now and then that it lives. One that is stopped, or whose host
+// is gone, is a failure for the others after some seconds, however long they
+// would wait for one that computes.
+//
 // All ranks make the same calls of broadcast, gather and barrier in the same
 // order, in one thread. The store may be used by any thread.
 //
@@ -26,6 +30,8 @@
 #include "weft/runtime/Status.h"
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,14 +39,23 @@
 
 namespace weft::runtime {
 
+class Heartbeat;
 class Store;
+
+/// How long a process may be silent before the others take it for stopped.
+inline constexpr std::chrono::nanoseconds defaultHeartbeat =
+    std::chrono::seconds(4);
+/// The same of an option: seconds, or 0 for however long.
+Result<std::chrono::nanoseconds> heartbeatOf(double seconds);
 
 class Bootstrap {
 public:
   /// Returns when all ranks have arrived. The failure says who was waited for,
-  /// where, how long, and who came.
+  /// where, how long, and who came. With a `heartbeat` of 0 a rank that is
+  /// stopped is no failure for the others.
   static Result<std::unique_ptr<Bootstrap>>
-  connect(Launch launch, std::chrono::nanoseconds timeout);
+  connect(Launch launch, std::chrono::nanoseconds timeout,
+          std::chrono::nanoseconds heartbeat = defaultHeartbeat);
   /// Says that this rank ended, and lets rank 0 wait a little for the others
   /// to say so, because it may hold the store.
   ~Bootstrap();
@@ -74,8 +89,9 @@ public:
   void failHere(const std::string &message);
 
   /// Success, or the first reason that a rank gave, or that the store noticed:
-  /// a rank that is gone. Safe from any thread.
-  Status failure();
+  /// a rank that is gone, which `nameOf` names where it is given. Safe from any
+  /// thread.
+  Status failure(const std::function<std::string(int)> &nameOf = nullptr);
 
 private:
   Bootstrap(Launch launch, std::unique_ptr<Store> store);
@@ -91,6 +107,8 @@ private:
 
   Launch theLaunch;
   std::unique_ptr<Store> theStore;
+  std::unique_ptr<Heartbeat> heartbeat;
+  const uint32_t depth;
   /// Of each rank.
   std::vector<std::string> hosts;
   /// Number of exchanges so far: the same on all ranks.

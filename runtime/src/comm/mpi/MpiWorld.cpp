@@ -15,7 +15,6 @@
 #include "comm/InProcessCommunicator.h"
 #include "comm/StartThread.h"
 #include "launch/Agreement.h"
-#include "launch/Store.h"
 
 #include <fmt/format.h>
 
@@ -83,7 +82,6 @@ private:
   Status addQueues(const std::vector<QueueRanks> &queues);
   Result<MpiGroupHandle> createGroup(const std::vector<int> &processes);
   Status reasonToStop();
-  Status whatHasHappened();
   std::string nameOf(int process) const;
   void watch();
 
@@ -282,26 +280,6 @@ MpiWorld::Impl::~Impl() {
 // Failures
 //===----------------------------------------------------------------------===//
 
-/// A process that is gone says nothing: the store has noticed it, or is gone
-/// with process 0, which holds it.
-Status MpiWorld::Impl::whatHasHappened() {
-  const Status reason = bootstrap.failure();
-  if (reason.ok())
-    return reason;
-  for (int p = 1; p < engine.processes(); ++p) {
-    const auto lost = bootstrap.store().find(lostKey(p));
-    if (!lost.ok())
-      return unavailable(fmt::format("{} has ended or cannot be reached; its "
-                                     "own output may say why",
-                                     nameOf(0)));
-    if (*lost)
-      return unavailable(fmt::format(
-          "{} ended without an error message; its own output may say why",
-          nameOf(p)));
-  }
-  return reason;
-}
-
 /// "process 1 (ranks 2, 3)".
 std::string MpiWorld::Impl::nameOf(int process) const {
   std::vector<int> members(processRanks.end(process) -
@@ -315,7 +293,8 @@ void MpiWorld::Impl::watch() {
   std::unique_lock lock(mutex);
   while (!wake.wait_for(lock, watchInterval, [&] { return isStopping; })) {
     lock.unlock();
-    const Status reason = whatHasHappened();
+    const Status reason =
+        bootstrap.failure([this](int process) { return nameOf(process); });
     if (!reason.ok()) {
       abort(reason, false);
       return;
