@@ -72,9 +72,36 @@ step(np.ones(4, np.float32))
 def test_a_stopped_process_stops_the_others(mpirun, process):
     begin = time.monotonic()
     both = run([*mpirun, "-n", 2, sys.executable, "-c", STOPS, process])
-    assert both.returncode != 0 and time.monotonic() - begin < 25, both.stderr
-    assert (f"weft.ExecutionError: process {process} (ranks {2 * process}, {2 * process + 1}) has not answered for 4 s; it is "
+    assert both.returncode != 0 and time.monotonic() - begin < 20, both.stderr
+    assert (f"weft.ExecutionError: process {process} (ranks {2 * process}, {2 * process + 1}) has not answered for 3 s; it is "
             f"stopped or its machine hangs; rank {2 - 2 * process} is in step ") in both.stderr
+
+
+MEMORY = """
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+for _ in range(3):
+    step(np.ones(4, np.float32))
+if weft.process_index() == int(sys.argv[1]):
+    np.ones(2**46, np.float32)
+try:
+    step(np.ones(4, np.float32))
+except weft.ExecutionError as error:
+    open(sys.argv[2], "w").write(str(error))
+    raise
+"""
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_process_without_memory_stops_the_others(mpirun, process, tmp_path):
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", MEMORY, process, tmp_path / "told"])
+    assert both.returncode != 0
+    assert (tmp_path / "told").exists(), both.stderr
+    assert (tmp_path / "told").read_text().startswith(f"process {process}: MemoryError: Unable to allocate 256. TiB")
 
 
 def test_a_heartbeat_that_is_none():

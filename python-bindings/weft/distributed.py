@@ -28,7 +28,7 @@ def initialize(
     process_id: int | None = None,
     *,
     initialization_timeout: float = 300,
-    heartbeat: float = 4,
+    heartbeat: float = 3,
 ) -> None:
     """Meets the other processes of the job, and returns when all have come.
 

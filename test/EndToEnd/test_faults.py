@@ -5,7 +5,9 @@
 Processes that are killed or stopped are in test_mpi.py, disks and checkpoints in test_resume.py.
 """
 
+import contextlib
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -16,7 +18,7 @@ import pytest
 
 from conftest import EXAMPLE, tool
 from launchers import ENVIRONMENT, run
-from test_mpi import command, plan  # noqa: F401
+from test_mpi import Job, command, plan  # noqa: F401
 
 # Runs what its two arguments say in process 0 and in process 1.
 CHOICE = """#!/bin/bash
@@ -119,6 +121,51 @@ def test_a_process_without_memory_for_its_ranks(mpirun, plan, process, tmp_path)
     # The launcher may end the other one first.
     other = job.texts[1 - process]
     assert re.search(f"error: process {process}: {problem}", other) or "error" not in other, other
+
+
+@contextlib.contextmanager
+def without_memory(process):
+    """The kernel kills the process, which is in a control group of version 1 or 2 with one that wants more memory."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    for parent, limit in (root / "memory", "memory.limit_in_bytes"), (root, "memory.max"):
+        group = parent / f"weft-test-{os.getpid()}"
+        with contextlib.suppress(OSError):
+            group.mkdir()
+            if (group / limit).exists():
+                (group / limit).write_text(str(8 << 20))
+                break
+            group.rmdir()
+    else:
+        pytest.skip("needs root and the memory controller of control groups")
+    (group / "cgroup.procs").write_text(str(process))
+    # Of the two the kernel kills the larger one first.
+    wants = subprocess.Popen(["bash", "-c", f"echo $$ > {group}/cgroup.procs; head -c 100M /dev/zero | tail -c 100M"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+        counts = [path.read_text() for name in ("memory.oom_control", "memory.events") if (path := group / name).exists()]
+        assert re.search(r"^oom_kill [1-9]", counts[0], re.M), counts
+    finally:
+        wants.kill()
+        wants.wait()
+        deadline = time.monotonic() + 10
+        while group.exists():
+            assert time.monotonic() < deadline
+            with contextlib.suppress(OSError):  # a process is still ending
+                group.rmdir()
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_process_that_the_kernel_kills_for_its_memory(mpirun, plan, process, tmp_path):  # noqa: F811
+    with Job(mpirun, plan, tmp_path, deadline=90) as job:
+        job.wait()
+        with without_memory(job.processes()[process]):
+            begin = time.monotonic()
+            text, status = job.end()
+        assert status != 0 and time.monotonic() - begin < 30
+    # Who started the processes may end the other one before it can say so.
+    assert re.search(rf"process {process} \(ranks \d, \d\) (ended|has ended)|ignal 9", text), text
 
 
 def test_any_limit_of_memory_is_reported(plan, tmp_path):  # noqa: F811

@@ -152,7 +152,7 @@ def test_a_stopped_process_is_noticed_long_before_the_deadline(mpirun, plan, pro
         text, status = job.end()
         assert time.monotonic() - begin < 30
     assert status != 0
-    said = (rf"process {process} \(ranks {2 * process}, {2 * process + 1}\) has not answered for 4 s; "
+    said = (rf"process {process} \(ranks {2 * process}, {2 * process + 1}\) has not answered for 3 s; "
             "it is stopped or its machine hangs")
     assert re.search(rf"error: {said}; rank {2 - 2 * process} is in step \d+ \w+", text), text
     report = (tmp_path / f"weft-failure-rank-{2 - 2 * process}.txt").read_text()
@@ -161,7 +161,7 @@ def test_a_stopped_process_is_noticed_long_before_the_deadline(mpirun, plan, pro
 
 def test_a_process_that_pauses_is_not_stopped(mpirun, plan, tmp_path):
     """Without a heartbeat, for as long as the deadline lets it."""
-    for process, seconds, options in (0, 2, ()), (1, 2, ()), (1, 6, ("--heartbeat", 0)):
+    for process, seconds, options in (0, 1, ()), (1, 1, ()), (1, 6, ("--heartbeat", 0)):
         folder = tmp_path / f"{process}-{seconds}"
         folder.mkdir()
         with Job(mpirun, plan, folder, *options, deadline=90) as job:

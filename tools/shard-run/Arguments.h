@@ -77,7 +77,7 @@ struct Arguments {
   /// Where the processes of a job meet, and which of them this is.
   runtime::LaunchOptions launch;
   double startDeadlineSeconds = 300;
-  double heartbeatSeconds = 4;
+  double heartbeatSeconds = 3;
   bool deterministic = false;
   bool serializeCollectives = false;
   bool registerArena = false;

@@ -72,7 +72,7 @@ inline constexpr const char *failureKey = "failure";
 
 /// "rank 1".
 std::string lostRank(int rank);
-/// "has not answered for 4 s; it is stopped or its machine hangs".
+/// "has not answered for 3 s; it is stopped or its machine hangs".
 std::string describeSilence(std::chrono::nanoseconds silence);
 
 /// How often something is tried: often at first, then every 20 ms.

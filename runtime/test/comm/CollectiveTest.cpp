@@ -85,6 +85,38 @@ TEST(CollectiveExample, DISABLED_MoreThan2To31Elements) {
   });
 }
 
+/// The same of those that split what they move.
+TEST(CollectiveExample, DISABLED_MoreThan2To31ElementsOfParts) {
+  constexpr int64_t half = 1'100'000'003;
+  const auto value = [](int rank, int64_t i) {
+    return static_cast<int8_t>(i % 61 + rank);
+  };
+  runCollective(2, [&](Communicator &group) -> Status {
+    const int rank = group.rank();
+    std::vector<int8_t> x(2 * half), y(2 * half);
+    for (int64_t i = 0; i < 2 * half; ++i)
+      x[i] = value(rank, i);
+    CallContext patient;
+    patient.timeout = std::chrono::minutes(10);
+    WEFT_RETURN_IF_ERROR(
+        group.allGather(x.data(), y.data(), 1, half, DType::I8, patient));
+    for (int64_t i = 0; i < 2 * half; ++i)
+      if (y[i] != value(i < half ? 0 : 1, i % half))
+        return internalError("gathered element " + std::to_string(i));
+    WEFT_RETURN_IF_ERROR(group.allToAll(x.data(), y.data(), 1, 1, half, true,
+                                        DType::I8, patient));
+    for (int64_t i = 0; i < 2 * half; ++i)
+      if (y[i] != value(i < half ? 0 : 1, i % half + rank * half))
+        return internalError("exchanged element " + std::to_string(i));
+    WEFT_RETURN_IF_ERROR(group.reduceScatter(
+        x.data(), y.data(), 1, half, DType::I8, Reduction::Sum, patient));
+    for (int64_t i = 0; i < half; ++i)
+      if (y[i] != value(0, i + rank * half) + value(1, i + rank * half))
+        return internalError("scattered sum " + std::to_string(i));
+    return {};
+  });
+}
+
 //===----------------------------------------------------------------------===//
 
 using Parameters = std::tuple<int, int64_t, DType>;

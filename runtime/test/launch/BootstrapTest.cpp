@@ -234,7 +234,7 @@ TEST_F(Meeting, WithoutAHeartbeatAStoppedRankMayGoOn) {
     std::vector<Process> ranks;
     for (int r = 0; r < 2; ++r)
       ranks.push_back(start(r, 2, use));
-    std::this_thread::sleep_for(6s); // more than is allowed without a word
+    std::this_thread::sleep_for(4s); // more than is allowed without a word
     ranks[stopped].kill(SIGCONT);
     EXPECT_THAT(ranks[0].finish(), HasSubstr("0 of 2 local 0 of 2"));
     EXPECT_THAT(ranks[1].finish(), HasSubstr("1 of 2 local 1 of 2"));

@@ -44,7 +44,7 @@ class Store;
 
 /// How long a process may be silent before the others take it for stopped.
 inline constexpr std::chrono::nanoseconds defaultHeartbeat =
-    std::chrono::seconds(4);
+    std::chrono::seconds(3);
 /// The same of an option: seconds, or 0 for however long.
 Result<std::chrono::nanoseconds> heartbeatOf(double seconds);
 

@@ -24,8 +24,9 @@ namespace weft::runtime {
 
 using namespace std::chrono_literals;
 
-/// How long a process that is done waits for the others.
+/// How long a process that is done waits for the others, and after a failure.
 static constexpr std::chrono::nanoseconds mostEnding = 30s;
+static constexpr std::chrono::nanoseconds mostEndingOfFailed = 1s;
 
 //===----------------------------------------------------------------------===//
 // The library
@@ -139,8 +140,12 @@ void MpiEngine::finalize() {
     return;
   isStopping.store(true);
   work.notifyAll();
-  if (waitUntil(finished, spin, mostEnding, [&] { return isEnded.load(); }))
+  const bool hasFailed = jobHasFailed.load();
+  if (waitUntil(finished, spin, hasFailed ? mostEndingOfFailed : mostEnding,
+                [&] { return isEnded.load(); }))
     return thread.join();
+  if (hasFailed)
+    ::_exit(1); // which has been said
   const std::string line = fmt::format(
       "error: process {} of {} is done, but another one has not ended within "
       "{}\n",

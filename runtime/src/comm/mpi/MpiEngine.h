@@ -120,6 +120,9 @@ public:
   /// A peer may still read or write memory that it must not: nothing is moved
   /// any more, and the process does not wait for others at its end.
   void giveUp(const Status &reason);
+  /// A process may not come to its end: this one does not wait for it at its
+  /// own for long.
+  void expectNoEnd() { jobHasFailed.store(true); }
   /// Success, or why the engine was given up.
   Status status();
 
@@ -156,6 +159,7 @@ private:
   std::atomic<bool> isStopping{false};
   std::atomic<bool> isEnded{false};
   std::atomic<bool> isGivenUp{false};
+  std::atomic<bool> jobHasFailed{false};
   Status whyGivenUp;
   EventCount work;
   EventCount finished;

@@ -310,6 +310,7 @@ void MpiWorld::Impl::abort(const Status &reason, bool tells) {
       return;
     abortReason = reason;
   }
+  engine.expectNoEnd();
   for (const auto &group : localGroups)
     (void)group->fail(reason);
   for (const auto &shared : groups)
