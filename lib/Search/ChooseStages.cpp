@@ -10,6 +10,7 @@
 #include "RegionCosts.h"
 #include "Trial.h"
 
+#include "weft/IR/MeshDevices.h"
 #include "weft/IR/Microbatches.h"
 #include "weft/IR/Origin.h"
 #include "weft/IR/StageParameters.h"
@@ -21,6 +22,8 @@
 #include "weft/Timeline/Extent.h"
 #include "weft/Timeline/Schedules.h"
 #include "weft/Timeline/StageCut.h"
+
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -153,6 +156,28 @@ scheduleFor(func::FuncOp entry, const StageOptions &options, int64_t ranks) {
   return std::move(generated.table);
 }
 
+/// The graph on the devices of one stage: those beside it compute other stages,
+/// and without a pipeline they would share its work. Null where that would
+/// change the place of other axes on the cluster, or what a part of the axis
+/// splits, which is an error that is reported later.
+static OwningOpRef<ModuleOp> onOneStage(ModuleOp graph, StringRef axis,
+                                        const cost::Cluster &cluster) {
+  OwningOpRef<ModuleOp> stage = graph.clone();
+  MeshOp mesh = findMesh(*stage);
+  if (!mesh || mesh->hasAttr(kDevicesAttrName) || !cluster.axisOrder.empty())
+    return {};
+  SmallVector<MeshAxisAttr> axes(mesh.getMesh().getAxes());
+  auto isLarge = [](MeshAxisAttr each) { return each.getSize() != 1; };
+  auto first = llvm::find_if(axes, isLarge);
+  if (first == axes.end() || first->getName() != axis)
+    return {};
+  *first = MeshAxisAttr::get(graph.getContext(), axis, 1);
+  mesh.setMeshAttr(MeshAttr::get(graph.getContext(), axes));
+  ScopedDiagnosticHandler quiet(graph.getContext(),
+                                [](Diagnostic &) { return success(); });
+  return succeeded(verify(*stage)) ? std::move(stage) : nullptr;
+}
+
 FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
                                              const PipelineOptions &options) {
   FailureOr<int64_t> ranks = countRanks(graph, options.stages.axis);
@@ -166,9 +191,12 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
   whole.stages.areAutomatic = true;
   whole.stages.microbatches = options.stages.microbatches;
   whole.markRegions = true;
-  OwningOpRef<ModuleOp> schedule = runOnCopy(graph, [&](PassManager &pm) {
-    buildPipeline(pm, whole, Form::Schedule);
-  });
+  OwningOpRef<ModuleOp> stage =
+      onOneStage(graph, options.stages.axis, transfers->costs().cluster());
+  OwningOpRef<ModuleOp> schedule =
+      runOnCopy(stage ? *stage : graph, [&](PassManager &pm) {
+        buildPipeline(pm, whole, Form::Schedule);
+      });
   if (!schedule)
     return failure();
   auto chains = measureChains(*schedule);

@@ -57,8 +57,9 @@ def explain_unused(arguments: Sequence[Named], results: Sequence[Named],
                    chosen: dict[int, Named]) -> str:
     """Which donated arguments no result replaces, and why; empty if there are none."""
     lines = []
+    used = set(map(id, chosen.values()))
     for argument in arguments:
-        if argument in chosen.values():
+        if id(argument) in used:
             continue
         left = [r for i, r in enumerate(results) if i not in chosen and r.type == argument.type]
         lines.append(f"donated argument {argument.path} is not used: {_reason(argument, left)}")
