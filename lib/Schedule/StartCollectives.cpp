@@ -218,9 +218,9 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     std::vector<Action> actions =
         !overlapCollectives ? programOrder(steps)
         : goesOn ? startsFirst(steps)
-                 : fastestOrder(steps, arenaGrowth, bytesOfArguments(block),
-                                arenaGrowth > 0 ? sparedBytes(block, ops, steps)
-                                                : 0);
+                 : knownFastestOrder(
+                       steps, arenaGrowth, bytesOfArguments(block),
+                       arenaGrowth > 0 ? sparedBytes(block, ops, steps) : 0);
     std::vector<std::string> problems = checkOrder(steps, actions);
     for (const std::string &problem : problems)
       block.getParentOp()->emitError()

@@ -191,6 +191,8 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
   whole.stages.areAutomatic = true;
   whole.stages.microbatches = options.stages.microbatches;
   whole.markRegions = true;
+  // What regions take and hold is asked for, and no order.
+  whole.overlapCollectives = false;
   OwningOpRef<ModuleOp> stage =
       onOneStage(graph, options.stages.axis, transfers->costs().cluster());
   OwningOpRef<ModuleOp> schedule =

@@ -138,6 +138,9 @@ OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 /// it takes to be no slower than with all of them, by more than 0.5 %.
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
                                  int64_t beside = 0, int64_t spared = 0);
+/// The same, which is made once in a process for all that ask for it.
+std::vector<Action> knownFastestOrder(llvm::ArrayRef<Step> steps, double growth,
+                                      int64_t beside = 0, int64_t spared = 0);
 /// The fastest of a few, however much they hold: an estimate of what steps
 /// take.
 std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps);

@@ -343,6 +343,18 @@ TEST(FastestOrder, HoldsNoMoreThanAllowed) {
   EXPECT_EQ(free.picoseconds, 5 + 6 * 5);
 }
 
+TEST(KnownFastestOrder, IsOfTheSameProgramAndMemory) {
+  std::vector<Step> steps = gathers(6), longer = steps;
+  longer[0].picoseconds = 6;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(knownFastestOrder(steps, 0), fastestOrder(steps, 0));
+    EXPECT_EQ(knownFastestOrder(steps, 3), fastestOrder(steps, 3));
+    EXPECT_EQ(knownFastestOrder(steps, 0, 100, 20),
+              fastestOrder(steps, 0, 100, 20));
+    EXPECT_EQ(knownFastestOrder(longer, 3), fastestOrder(longer, 3));
+  }
+}
+
 TEST(FastestOrder, IsRightAndNoSlowerThanTheProgram) {
   std::mt19937 random(11);
   auto draw = [&](int32_t low, int32_t high) {
