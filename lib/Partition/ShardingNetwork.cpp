@@ -67,7 +67,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       functionStrategies(functionStrategies),
       prices(functionStrategies.getPrices()),
       reach(functionStrategies.getReach()),
-      microbatches(function.getBody().front()) {
+      microbatches(function.getBody().front()),
+      stored(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block, start);
   usualNeeds = findNeeds(function, start, prices);
@@ -156,6 +157,28 @@ double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
   return bytes;
 }
 
+/// What an op reads of memory and writes to it as part of a kernel, over what
+/// it does by itself, one value of each element; never nothing, as it computes.
+double ShardingNetwork::shareInMemory(Operation *op) const {
+  constexpr double least = 0.125;
+  if (contracts(op) || standsAlone(op))
+    return 1;
+  double touched = 0, most = 1;
+  auto add = [&](Value value, bool isInMemory) {
+    const auto elements = double(typeOf(value).getNumElements());
+    touched += isInMemory ? elements : 0;
+    most = std::max(most, elements);
+  };
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    add(operand, !(producer && producer->hasTrait<OpTrait::ConstantLike>()) &&
+                     stored.contains(operand));
+  }
+  for (Value result : op->getResults())
+    add(result, stored.contains(result));
+  return std::max(least, touched / (2 * most));
+}
+
 void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
   Options &added = options[op];
   const auto lists = functionStrategies.listsOf(op);
@@ -167,7 +190,8 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
         addStrategy(added, strategy);
   addVariable(added, start);
   workAtStart[contracts(op)] +=
-      added.strategies[startAssignment[added.variable]].seconds * runsOf(op);
+      added.strategies[startAssignment[added.variable]].seconds *
+      shareInMemory(op) * runsOf(op);
 }
 
 /// Adds what the strategies of an op cost by themselves. An exchange counts in
@@ -184,19 +208,23 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
     types.push_back(type.getAsOpaquePointer());
   auto [entry, isNew] = works.try_emplace(
       {added.strategies.data(), startAssignment[added.variable],
-       std::move(types), runsOf(op), contracts(op), isLookup},
+       std::move(types), runsOf(op), shareInMemory(op), contracts(op),
+       isLookup},
       -1);
   if (isNew) {
-    double usual = added.strategies[startAssignment[added.variable]].seconds;
+    const double inMemory = shareInMemory(op);
+    double usual =
+        added.strategies[startAssignment[added.variable]].seconds * inMemory;
     double held = heldBytes(op, start.results);
     double step = moveSeconds + workAtStart[0] + workAtStart[1];
     double share = workAtStart[contracts(op)];
     double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
     std::vector<Cost> work;
     for (const OpStrategy &strategy : added.strategies) {
+      const double computing = strategy.seconds * inMemory;
       double seconds =
-          strategy.seconds + strategy.exchangeSeconds +
-          extraWork * std::max(0.0, strategy.seconds - usual) +
+          computing + strategy.exchangeSeconds +
+          extraWork * std::max(0.0, computing - usual) +
           shareOfHeldByte * prices.secondsPerSentByte() *
               std::max(0.0, heldBytes(op, strategy.results) - held);
       work.push_back(toCost(seconds * runsOf(op)));

@@ -20,6 +20,7 @@
 #include "HeldVersions.h"
 #include "OpChoices.h"
 #include "ProgramCalls.h"
+#include "StoredValues.h"
 #include "StrategyTables.h"
 
 #include "weft/IR/Microbatches.h"
@@ -129,6 +130,7 @@ private:
   };
 
   bool contracts(mlir::Operation *op) const;
+  double shareInMemory(mlir::Operation *op) const;
   bool isElementwise(mlir::Operation *op) const;
   /// An operand or a result of an op, by its number.
   struct Tensor {
@@ -196,6 +198,7 @@ private:
   ReshardPrices &prices;
   const AxisReach &reach;
   Microbatches microbatches;
+  const StoredValues stored;
   optimize::CostNetwork network;
   optimize::CostNetwork::Assignment startAssignment;
   optimize::CostNetwork::Solution solution;
@@ -227,9 +230,9 @@ private:
   /// What a value may be kept as, by the lists at its ends.
   std::map<std::vector<const Id *>, llvm::ArrayRef<Id>> candidates;
   /// By the strategies and that of the start, the types of the results, the
-  /// runs, and the kind of work.
+  /// runs, what is in memory, and the kind of work.
   std::map<std::tuple<const OpStrategy *, int32_t, std::vector<const void *>,
-                      double, bool, bool>,
+                      double, double, bool, bool>,
            Table>
       works;
   /// Tables of moves by the shardings at both ends, the types, the runs, what
