@@ -4,10 +4,8 @@
 # How tests are compiled: with one precompiled header of GoogleTest, which takes
 # half the time of most of their files.
 
-set(WEFT_TEST_COMPILE_OPTIONS "" CACHE STRING
-    "Options for the files of tests, behind those of the build type")
 set(WEFT_LIGHT_TEST_COMPILE_OPTIONS "" CACHE STRING
-    "More of them for tests that compute little themselves")
+    "Options for tests that compute little themselves, behind those of the build type")
 find_package(GTest REQUIRED)
 
 # weft_test_header(<name> <option>...)
@@ -35,8 +33,7 @@ endif()
 # are (-fPIC), as the header was.
 function(weft_test_options target header)
   target_compile_options(${target} PRIVATE -Wall -Wextra -fPIC
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${WEFT_TEST_COMPILE_OPTIONS}
-    ${ARGN})
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${ARGN})
   target_precompile_headers(${target} REUSE_FROM ${header})
 endfunction()
 
