@@ -14,6 +14,8 @@ namespace weft::runtime {
 Result<std::unique_ptr<Heartbeat>>
 Heartbeat::start(Store &store, std::chrono::nanoseconds silence) {
   std::unique_ptr<Heartbeat> heartbeat(new Heartbeat(store, silence));
+  // The process may be stopped before the thread comes to its first.
+  store.sayAlive(silence);
   WEFT_RETURN_IF_ERROR(
       startThread(heartbeat->thread, "that says that this process lives",
                   [heartbeat = heartbeat.get()] { heartbeat->loop(); }));
@@ -32,11 +34,10 @@ Heartbeat::~Heartbeat() {
 
 void Heartbeat::loop() {
   std::unique_lock lock(mutex);
-  while (!isStopping) {
+  while (!wake.wait_for(lock, silence / 4, [&] { return isStopping; })) {
     lock.unlock();
     store.sayAlive(silence);
     lock.lock();
-    wake.wait_for(lock, silence / 4, [&] { return isStopping; });
   }
 }
 

@@ -111,7 +111,7 @@ TEST(MpiFailure, AGroupThatHasFailedStaysSoAndOthersGoOn) {
 }
 
 TEST(MpiFailure, AnEndOfAQueueThatDoesNotStart) {
-  const auto world = newWorld({}, {{{{0, ranks - 1}}, 1}});
+  const auto world = newWorld({{allRanks(ranks)}}, {{{{0, ranks - 1}}, 1}});
   std::vector<float> x(1);
   Transfer transfer;
   transfer.parts = {{reinterpret_cast<std::byte *>(x.data()), 4, DType::F32}};
@@ -119,10 +119,13 @@ TEST(MpiFailure, AnEndOfAQueueThatDoesNotStart) {
   transfer.timeout = 300ms;
   const auto statuses = runRanks(ranks, [&](int rank) {
     Channel *const channel = world->channel(rank, 0);
+    // The processes may be far apart.
+    if (Communicator *const all = world->communicator(rank, 0))
+      WEFT_RETURN_IF_ERROR(all->barrier({}));
     if (!channel)
       return Status();
     if (rank != 0)
-      std::this_thread::sleep_for(1s);
+      std::this_thread::sleep_for(2s);
     return channel->wait(channel->start(transfer));
   });
   for (int rank : {0, ranks - 1})
