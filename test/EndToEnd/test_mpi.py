@@ -128,7 +128,8 @@ def test_a_killed_process_ends_the_job(mpirun, plan, tmp_path):
 
 @pytest.mark.parametrize("process", [0, 1])
 def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_path):
-    with Job(mpirun, plan, tmp_path) as job:
+    """By the deadline, where that is shorter than the heartbeat."""
+    with Job(mpirun, plan, tmp_path, "--heartbeat", 6) as job:
         job.signal(signal.SIGSTOP, process)
         text, status = job.end()
     assert status != 0

@@ -344,7 +344,7 @@ def test_a_signal_to_one_process_ends_all_after_the_same_step(mpirun, plan, proc
 
 
 def test_a_process_that_hangs_when_the_other_one_is_to_stop(mpirun, plan, tmp_path):  # noqa: F811
-    with Job(mpirun, plan, tmp_path, "--checkpoint", tmp_path / "run") as job:
+    with Job(mpirun, plan, tmp_path, "--checkpoint", tmp_path / "run", "--heartbeat", 6) as job:
         job.signal(signal.SIGSTOP, process=1)
         os.kill(job.processes()[0], signal.SIGTERM)
         text, status = job.end()
