@@ -104,8 +104,10 @@ private:
   /// Steps that wait for collectives, by when these are over.
   std::set<std::tuple<int64_t, int64_t, int32_t>> blocked;
   std::map<int32_t, Link> links;
-  /// Collectives under way in order of their start.
+  /// Collectives under way in order of their start, and of each step whether it
+  /// is one.
   std::vector<int32_t> started;
+  std::vector<bool> isUnderWay;
   int32_t enlarging = 0;
   /// The first computing step of the program that is not issued.
   int32_t cursor = 0;
@@ -120,7 +122,7 @@ Scheduler::Scheduler(llvm::ArrayRef<Step> steps,
                      const OverlapOptions &options)
     : steps(steps), priorities(priorities), options(options),
       firstUsers(steps.size() + 1), missing(steps.size()), ready(steps.size()),
-      finish(steps.size()), issued(steps.size()) {
+      finish(steps.size()), issued(steps.size()), isUnderWay(steps.size()) {
   // A step may have an operand twice.
   std::vector<int32_t> lastUser(steps.size(), -1);
   for (auto [index, step] : llvm::enumerate(steps))
@@ -205,10 +207,14 @@ void Scheduler::wait(int32_t collective) {
   actions.push_back({collective, /*isWait=*/true});
   enlarging -= steps[collective].enlarges;
   clock = std::max(clock, finish[collective]);
+  isUnderWay[collective] = false;
   llvm::erase(started, collective);
 }
 
 void Scheduler::waitForOperands(int32_t step) {
+  if (llvm::none_of(steps[step].operands,
+                    [&](int32_t operand) { return isUnderWay[operand]; }))
+    return;
   for (size_t i = 0; i < started.size();)
     if (llvm::is_contained(steps[step].operands, started[i]))
       wait(started[i]);
@@ -226,6 +232,7 @@ void Scheduler::issue(int32_t step) {
     finish[step] = link.clock =
         std::max(link.clock, clock) + steps[step].picoseconds;
     started.push_back(step);
+    isUnderWay[step] = true;
     enlarging += steps[step].enlarges;
   } else {
     clock += steps[step].picoseconds;

@@ -213,7 +213,7 @@ def _meshes(given: Any):
 
 def _specs(start: _Setting, specs: Mapping[str, PartitionSpec] | None,
            rules: Rules | Sequence[tuple[str, PartitionSpec]] | None):
-    known = named_values(start.text)
+    known = named_values(start.text) if specs or rules else {}
     wanted = _named_specs(specs or {}, known) | _ruled_specs(rules, known)
     named = group_paths(wanted, lambda name: wanted[name])
     text = ", ".join(f"{group} as {wanted[group.paths[0]]!r}" for group in named)
