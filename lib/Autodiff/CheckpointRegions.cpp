@@ -16,6 +16,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <functional>
+
 namespace weft {
 #define GEN_PASS_DEF_CHECKPOINTREGIONS
 #include "weft/Autodiff/Passes.h.inc"
@@ -182,14 +184,15 @@ CheckpointOp Chain::checkpoint(ArrayRef<Operation *> ops, bool keepsDots) {
   Block *body = callee.addEntryBlock();
   for (Operation *op : ops)
     op->moveBefore(body, body->end());
+  auto isInside = [&](OpOperand &use) {
+    return use.getOwner()->getBlock() == body;
+  };
   for (auto [operand, argument] :
        llvm::zip_equal(border.operands, body->getArguments()))
-    Value(operand).replaceUsesWithIf(argument, [&](OpOperand &use) {
-      return use.getOwner()->getBlock() == body;
-    });
+    Value(operand).replaceUsesWithIf(argument, isInside);
   for (auto [result, value] :
        llvm::zip_equal(border.results, call.getResults()))
-    result.replaceAllUsesWith(value);
+    result.replaceUsesWithIf(value, std::not_fn(isInside));
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, function.getLoc(), border.results);
   call.setCallee(symbols.insert(callee));

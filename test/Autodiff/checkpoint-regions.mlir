@@ -7,7 +7,7 @@
 // The residual leads from region to region, also over the block of two products;
 // between those the block's input is alive as well.
 
-// CHECK-LABEL: module attributes {weft.chains = array<i64: 3, 1>}
+// CHECK-LABEL: module attributes {weft.chains = array<i64: 3, 1, 2, 1>}
 // CHECK: func.func private @loss(%[[X:.*]]: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xf32>, %[[W:.*]]: tensor<4x4xf32>
 // CHECK-NEXT: %[[S:.*]] = weft.dot_general %[[X]], %[[V]]
 // CHECK-NEXT: %[[H:.*]] = math.tanh %[[S]]
@@ -54,13 +54,35 @@ func.func private @loss(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4
 // RANGES-NEXT: %[[Y:.*]] = weft.checkpoint @[[OUTER:.*]](%{{.*}}) policy = "nothing"
 // RANGES-NEXT: %[[L:.*]] = weft.checkpoint @[[LAST:.*]](%[[Y]], %{{.*}}) policy = "dots"
 // RANGES-NEXT: return %[[L]]
-// RANGES: func.func private @[[INNER:.*]](
+// RANGES: func.func private @[[INNER:loss_region.*]](
 // RANGES: math.tanh
 // RANGES: func.func private @[[LAST]](
 // RANGES: weft.reduce
 // RANGES: func.func private @[[OUTER]](
 // RANGES: weft.checkpoint @[[INNER]]
 // RANGES: weft.dot_general
+
+// A value that is used both in its region and behind it is replaced behind it only.
+// RUN: shard-opt %s --weft-checkpoint-regions=ranges=3:4 | FileCheck %s --check-prefix=SHARED
+// SHARED: func.func private @products(
+// SHARED-NEXT: %[[CALL:.*]]:2 = weft.checkpoint @products_region(
+// SHARED-NEXT: weft.dot_general %[[CALL]]#0, %[[CALL]]#1
+// SHARED: func.func private @products_region(
+// SHARED-NEXT: %[[T:.*]] = math.tanh
+// SHARED-NEXT: %[[A:.*]] = weft.dot_general %[[T]], %
+// SHARED-NEXT: return %[[T]], %[[A]]
+func.func @products_step(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>) {
+  %r:2 = weft.value_and_grad @products(%x, %v) wrt = [1]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<f32>, tensor<4x4xf32>)
+  return %r#0, %r#1 : tensor<f32>, tensor<4x4xf32>
+}
+func.func private @products(%x: tensor<4x4xf32>, %v: tensor<4x4xf32>) -> tensor<f32> {
+  %t = math.tanh %x : tensor<4x4xf32>
+  %a = weft.dot_general %t, %v contracting = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = weft.dot_general %t, %a contracting = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %l = weft.reduce sum %b dims = [0, 1] : tensor<4x4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
 
 // RUN: not shard-opt %s --weft-checkpoint-regions=ranges=2:1,a:b,0:1:all 2>&1 | FileCheck %s --check-prefix=ERRORS
 // ERRORS: error: ranges: expected first:end or first:end:dots with first < end, got "2:1"
