@@ -13,6 +13,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -71,6 +73,7 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
       stored(function.getBody().front()) {
   Block &block = function.getBody().front();
   findEarlyAndLate(block, start);
+  findUpdates(block);
   usualNeeds = findNeeds(function, start, prices);
   for (auto lookup : block.getOps<GatherOp>())
     usualNeeds.erase(rootOf(lookup.getOperand()));
@@ -159,9 +162,11 @@ double ShardingNetwork::heldBytes(Operation *op, ArrayRef<Id> results) const {
 
 /// What an op reads of memory and writes to it as part of a kernel, over what
 /// it does by itself, one value of each element; never nothing, as it computes.
+/// Of updates, which are long chains of ops: what activations are computed of
+/// is kept for the backward pass as well.
 double ShardingNetwork::shareInMemory(Operation *op) const {
   constexpr double least = 0.125;
-  if (contracts(op) || standsAlone(op))
+  if (contracts(op) || standsAlone(op) || !updates.contains(op))
     return 1;
   double touched = 0, most = 1;
   auto add = [&](Value value, bool isInMemory) {
@@ -415,6 +420,21 @@ void ShardingNetwork::findEarlyAndLate(Block &block, const OpChoices &start) {
         llvm::none_of(choice->second.results, isPartial))
       late.erase(op);
   }
+}
+
+void ShardingNetwork::findUpdates(Block &block) {
+  llvm::StringSet<> arguments;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    arguments.insert(getArgumentName(function, i));
+  auto isForState = [&](OpOperand &use) {
+    return isa<func::ReturnOp>(use.getOwner())
+               ? arguments.contains(
+                     getResultName(function, use.getOperandNumber()))
+               : updates.contains(use.getOwner()) && !contracts(use.getOwner());
+  };
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (!op.use_empty() && llvm::all_of(op.getUses(), isForState))
+      updates.insert(&op);
 }
 
 /// The all-reduces that move the value for `user` as a part of another call.

@@ -190,6 +190,7 @@ private:
   bool overlaps(mlir::Value value, Id from, Id to) const;
   double weightOf(mlir::Value value, Id from, Id to) const;
   void findEarlyAndLate(mlir::Block &block, const OpChoices &start);
+  void findUpdates(mlir::Block &block);
 
   mlir::func::FuncOp function;
   SumLatency sumLatency;
@@ -206,6 +207,8 @@ private:
   optimize::Cost fixedCost = 0;
   Moves startMoves;
   llvm::DenseSet<mlir::Operation *> early, late;
+  /// What only states are made of without a matmul.
+  llvm::DenseSet<mlir::Operation *> updates;
   /// What the start takes of each value, but of tables, and of what slices are
   /// taken of along a split dimension: these do not need what they are given.
   Needs usualNeeds;
