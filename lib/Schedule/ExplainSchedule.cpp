@@ -99,6 +99,10 @@ void Clock::wait(WaitOp op) {
          next = next->getNextNode())
       if (usesBuffers(next) && !isa<StartOp, WaitOp>(next))
         collective.user = next;
+  for (auto &[start, other] : underWay)
+    if (start != found->first)
+      other.besideWaits += std::max(0.0, std::min(collective.end, other.end) -
+                                             std::max(now, other.begin));
   now = std::max(now, collective.end);
   times.collectives.push_back(collective);
   underWay.erase(found);
@@ -208,17 +212,23 @@ static std::string printHidden(const CollectiveTimes &collective,
                                const cost::CostModel &model) {
   const double hidden =
       std::min(collective.end, collective.reached) - collective.begin;
-  if (hidden <= 0 || collective.beside.empty())
-    return "";
+  const double behind =
+      collective.beside.empty() ? 0 : hidden - collective.besideWaits;
+  std::string waits;
+  if (collective.besideWaits > 0)
+    waits = printSeconds(std::min(hidden, collective.besideWaits)) +
+            " while others are waited for";
+  if (behind <= 0)
+    return waits.empty() ? "" : "      hidden: " + waits + "\n";
   Operation *longest =
       *llvm::max_element(collective.beside, [&](Operation *a, Operation *b) {
         return estimateSeconds(a, model) < estimateSeconds(b, model);
       });
   const size_t count = collective.beside.size();
-  return "      hidden: " + printSeconds(hidden) + " behind " +
+  return "      hidden: " + printSeconds(behind) + " behind " +
          (count == 1 ? ""
                      : std::to_string(count) + " instructions, the longest ") +
-         nameOf(longest) + "\n";
+         nameOf(longest) + (waits.empty() ? "" : "; " + waits) + "\n";
 }
 
 /// Why the rank waits: nothing can run beside it, the links are busy, or the

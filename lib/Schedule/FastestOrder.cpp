@@ -52,6 +52,9 @@ Lifetimes::Lifetimes(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
     for (int32_t operand : steps[action.step].operands)
       uses(operand, i);
   }
+  for (size_t step = steps.size(); step-- > 0;)
+    if (steps[step].isReturned)
+      uses(int32_t(step), actions.size());
   // A view keeps what it is of, which comes earlier in the program.
   for (size_t step = steps.size(); step-- > 0;)
     if (steps[step].isView)

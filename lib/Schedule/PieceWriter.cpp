@@ -28,7 +28,8 @@ void weft::markPiece(Operation *op, int64_t number, int64_t pieces) {
               DenseI64ArrayAttr::get(op->getContext(), {number, pieces}));
 }
 
-bool weft::isReturned(Value value) {
+/// Whether a block ends with the value, or with a view of it.
+static bool isReturned(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
            (isView(user) && isReturned(user->getResult(0)));

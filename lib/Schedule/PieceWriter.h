@@ -26,9 +26,6 @@ namespace weft {
 inline constexpr llvm::StringLiteral kPieceAttrName = "weft.piece";
 void markPiece(mlir::Operation *op, int64_t number, int64_t pieces);
 
-/// Whether a block ends with the value, or with a view of it.
-bool isReturned(mlir::Value value);
-
 /// The pieces of a value, right behind it; parts of its buffer where they can
 /// be.
 llvm::SmallVector<mlir::Value> createSlices(mlir::Value value,

@@ -9,6 +9,7 @@
 
 #include "weft/Schedule/OverlapOrder.h"
 #include "weft/Schedule/Passes.h"
+#include "weft/Schedule/ProgramStates.h"
 #include "weft/Schedule/RecomputationReport.h"
 #include "weft/Schedule/StepCost.h"
 
@@ -68,6 +69,8 @@ static void eraseBarriers(Block &block) {
 }
 
 static constexpr double picosecondsPerSecond = 1e12;
+/// Far from what an integer of picoseconds can hold.
+static constexpr double mostSeconds = 1e6;
 
 /// A view, or a sum that is written over what it is of.
 static bool takesNoMemory(Operation *op) {
@@ -78,8 +81,27 @@ static bool takesNoMemory(Operation *op) {
          op->getOperand(0).hasOneUse() && op->getOperand(0).getDefiningOp();
 }
 
+/// What takes the place of an argument: what a block returns as a state, or
+/// carries on to the next iteration.
+static llvm::DenseSet<Value> findInPlace(Block &block,
+                                         const ProgramStates &states) {
+  llvm::DenseSet<Value> inPlace;
+  auto entry = dyn_cast<func::FuncOp>(block.getParentOp());
+  for (auto [index, value] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
+    if (entry && states.ofResult(entry, index) < 0)
+      continue;
+    inPlace.insert(value);
+    for (Operation *op = value.getDefiningOp(); op && isView(op);
+         op = op->getOperand(0).getDefiningOp())
+      inPlace.insert(op->getOperand(0));
+  }
+  return inPlace;
+}
+
 /// The steps of a block, without its terminator.
 static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
+                                 const llvm::DenseSet<Value> &inPlace,
                                  const cost::CostModel &model) {
   llvm::DenseMap<Operation *, int32_t> indices;
   std::vector<Step> steps;
@@ -93,7 +115,8 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
           step.operands.push_back(definer->second);
     });
     step.picoseconds =
-        std::llround(estimateSeconds(op, model) * picosecondsPerSecond);
+        std::llround(std::min(estimateSeconds(op, model), mostSeconds) *
+                     picosecondsPerSecond);
     auto communication = dyn_cast<CommunicationOpInterface>(op);
     // One that takes the cores that compute is a step of computation.
     if (communication && hides(communication, model)) {
@@ -103,8 +126,11 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
     }
     step.isView = takesNoMemory(op);
     for (Value result : op->getResults())
-      if (!step.isView && !isReturned(result))
+      if (!step.isView && !inPlace.contains(result))
         step.bytes += bytesOf(result);
+    step.isReturned = llvm::any_of(op->getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
     steps.push_back(std::move(step));
   }
   return steps;
@@ -168,16 +194,22 @@ static int64_t sparedBytes(Block &block, ArrayRef<Operation *> ops,
          bytesOfLargestSent(ops, steps);
 }
 
-/// Collectives that are not waited for at once, and what that saves.
+/// Collectives between whose start and wait something is computed, and what
+/// that saves.
 static void reportOverlap(Block &block, ArrayRef<Step> steps,
                           ArrayRef<Action> actions) {
-  int64_t collectives = 0, overlapped = 0;
-  for (size_t i = 0; i < actions.size(); ++i) {
-    const Action &action = actions[i];
-    if (action.isWait || !steps[action.step].isCollective)
-      continue;
-    ++collectives;
-    overlapped += actions[i + 1] != Action{action.step, /*isWait=*/true};
+  int64_t collectives = 0, overlapped = 0, computing = 0;
+  std::vector<int64_t> atStart(steps.size());
+  for (const Action &action : actions) {
+    const Step &step = steps[action.step];
+    if (action.isWait) {
+      ++collectives;
+      overlapped += computing > atStart[action.step];
+    } else if (step.isCollective) {
+      atStart[action.step] = computing;
+    } else {
+      computing += step.picoseconds;
+    }
   }
   const int64_t before = costOf(steps, programOrder(steps)).picoseconds,
                 after = costOf(steps, actions).picoseconds;
@@ -196,25 +228,36 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
 
   void runOnInput() override {
     FailureOr<cost::CostModel> model = loadCostModel(getOperation(), cluster);
-    if (failed(model))
+    FailureOr<ProgramStates> states = ProgramStates::collect(getOperation());
+    if (failed(model) || failed(states))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;
       function.walk([&](Block *block) {
-        schedule(*block, *model, canBeDeferred(function));
+        schedule(*block, *model, *states, canBeDeferred(function));
       });
     }
   }
 
   /// A loop is one step of the block around it: no collective runs across its
   /// border. `goesOn`: it runs beside other programs once all is started.
-  void schedule(Block &block, const cost::CostModel &model, bool goesOn) {
+  void schedule(Block &block, const cost::CostModel &model,
+                const ProgramStates &states, bool goesOn) {
     sinkViews(block);
     SmallVector<Operation *> ops;
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
-    std::vector<Step> steps = stepsOf(ops, model);
+    std::vector<Step> steps = stepsOf(ops, findInPlace(block, states), model);
+    double seconds = 0;
+    for (const Step &step : steps)
+      seconds += double(step.picoseconds) / picosecondsPerSecond;
+    if (seconds >= mostSeconds) {
+      block.getParentOp()->emitError()
+          << "takes 1e6 seconds or more on the cluster \"" << cluster
+          << "\"; look at its rates and latencies";
+      return signalPassFailure();
+    }
     std::vector<Action> actions =
         !overlapCollectives ? programOrder(steps)
         : goesOn ? startsFirst(steps)

@@ -332,6 +332,11 @@ limitMemory(ModuleOp graph, const PipelineOptions &options, int64_t limit) {
     variants.push_back(variants.back());
     variants.back().optimizeShardings = false;
   }
+  // What an order holds is estimated, and so is how little one can hold.
+  if (options.overlapCollectives) {
+    variants.push_back(variants.back());
+    variants.back().overlapCollectives = false;
+  }
   std::vector<RecomputationSearch> searches;
   for (const PipelineOptions &variant : variants)
     searches.emplace_back(graph, variant, limit);

@@ -37,6 +37,8 @@ struct CollectiveTimes {
   double reached = 0;
   /// What is computed while it runs, in order.
   std::vector<mlir::Operation *> beside;
+  /// How long the rank waits for others meanwhile.
+  double besideWaits = 0;
   /// What the rank waits with; null at the end of the block.
   mlir::Operation *user = nullptr;
 

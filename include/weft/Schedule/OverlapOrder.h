@@ -60,9 +60,10 @@ struct Step {
   int64_t picoseconds = 0;
   /// The level of links that a collective is on.
   int32_t link = 0;
-  /// What the result takes; none if the program returns it, which may take the
-  /// place of an argument.
+  /// What the result takes, none in the place of an argument; and whether the
+  /// program returns it.
   int64_t bytes = 0;
+  bool isReturned = false;
   /// Whether the result lies where the operand does.
   bool isView = false;
 };

@@ -307,15 +307,17 @@ TEST(ShiftedOrder, MovesWhatIsInTheWay) {
 
 TEST(OrderCost, WhatIsAliveAtOnce) {
   // A result of 4 bytes, a view of it, one of 2 bytes made of the view, and one
-  // that takes nothing.
+  // that is returned.
   std::vector<Step> steps = {compute({}), compute({0}), compute({1}),
                              compute({2})};
   steps[0].bytes = 4;
   steps[1].isView = true;
   steps[2].bytes = 2;
+  steps[3].bytes = 3;
+  steps[3].isReturned = true;
   EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 4);
-  steps[3].operands.push_back(1);
-  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 6);
+  steps[1].isReturned = true;
+  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 7);
 }
 
 /// Gathers of parameters that are all there: each that runs ahead holds memory.
