@@ -173,8 +173,8 @@ struct KeepGathered : weft::impl::KeepGatheredBase<KeepGathered> {
         function.getBody().takeBody(copy.getBody());
         addSavedTime(function.front(),
                      {std::to_string(kept.count) +
-                          " all-gathers once for all micro-batches, which "
-                          "holds " +
+                          (kept.count == 1 ? " all-gather" : " all-gathers") +
+                          " once for all micro-batches, which holds " +
                           printBytes(kept.bytes) + ",",
                       before, seconds});
         numKept += kept.count;

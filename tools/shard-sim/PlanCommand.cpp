@@ -247,7 +247,7 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
   command->add_option("plan", options->file, "A plan")->required();
   command->add_option("--cluster", options->cluster,
                       "The machines: a name that shard-sim cluster lists, or a "
-                      "file. Default: dgx-h100 for cuda, else cpu-2core");
+                      "file. Default: cpu-2core for plans for a CPU, else dgx-h100");
   command->add_option("--software", options->software,
                       "The software that runs it: the name of a profile of "
                       "docs/Cost.md, or a file. Default: that of the cluster "
