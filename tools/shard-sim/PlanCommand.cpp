@@ -245,9 +245,10 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
               "\"shard-sim FILE.plan\" does the same");
   auto options = std::make_shared<PlanOptions>();
   command->add_option("plan", options->file, "A plan")->required();
-  command->add_option("--cluster", options->cluster,
-                      "The machines: a name that shard-sim cluster lists, or a "
-                      "file. Default: cpu-2core for plans for a CPU, else dgx-h100");
+  command->add_option(
+      "--cluster", options->cluster,
+      "The machines: a name that shard-sim cluster lists, or a "
+      "file. Default: cpu-2core for plans for a CPU, else dgx-h100");
   command->add_option("--software", options->software,
                       "The software that runs it: the name of a profile of "
                       "docs/Cost.md, or a file. Default: that of the cluster "
