@@ -114,9 +114,11 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
             definer != indices.end())
           step.operands.push_back(definer->second);
     });
-    step.picoseconds =
-        std::llround(std::min(estimateSeconds(op, model), mostSeconds) *
-                     picosecondsPerSecond);
+    const double seconds = estimateSeconds(op, model);
+    // What a cluster has no links for takes forever, in any order.
+    step.picoseconds = std::llround(
+        (std::isinf(seconds) ? 1 : std::min(seconds, mostSeconds)) *
+        picosecondsPerSecond);
     auto communication = dyn_cast<CommunicationOpInterface>(op);
     // One that takes the cores that compute is a step of computation.
     if (communication && hides(communication, model)) {
