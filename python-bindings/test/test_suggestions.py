@@ -22,7 +22,7 @@ SOME = [(replays.of_parallelism, "gpt2", "dp"), (replays.of_parallelism, "gpt2",
 
 def test_edits_remove_or_shrink_the_collective():
     found = [each for replay, *arguments in SOME for each in replay(*arguments)[0]]
-    assert len(found) >= 40 and {each.edit.target for each in found} == {"argument", "result"}
+    assert len(found) >= 40 and {each.edit.target for each in found} >= {"argument", "result"}
     assert not [each.problem for each in found if each.problem]
     useless = [f"{each.collective}: {each.edit}" for each in found if not each.helps]
     assert len(useless) <= 0.05 * len(found), "\n".join(useless)
