@@ -162,8 +162,10 @@ void buildPartitionPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createPadDimensions());
   // Once axes divide dimensions, which padding sees to.
   if (options.optimizeShardings)
-    pm.addPass(createOptimizeShardings({.combined = options.combineCollectives,
-                                        .cluster = clusterOf(options)}));
+    pm.addPass(createOptimizeShardings(
+        {.combined = options.combineCollectives,
+         .sumsInFloat32 = options.reduceDtype == ReduceDtype::Float32,
+         .cluster = clusterOf(options)}));
   // Moves what ops need, while shapes are still global.
   pm.addPass(createInsertReshards({.cluster = clusterOf(options)}));
   // Once it is known which values are partial sums.

@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReduceDtype.h"
+
 #include "weft/IR/Origin.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/ValueSharding.h"
@@ -31,11 +33,14 @@ namespace weft {
 using namespace mlir;
 using namespace weft;
 
-/// Whether elements are floats of 16 bits.
-static bool isNarrow(Value value) {
+bool weft::isNarrow(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && isa<FloatType>(type.getElementType()) &&
          type.getElementTypeBitWidth() == 16;
+}
+
+bool weft::isNarrowGradient(Value value) {
+  return isNarrow(value) && !gradientOf(getValueOrigin(value)).empty();
 }
 
 /// Whether devices hold partial sums.
@@ -120,7 +125,7 @@ void Widener::findRegions() {
   for (const auto *member : regions) {
     Value value = Value::getFromOpaquePointer(member->getData());
     const void *leader = regions.getLeaderValue(member->getData());
-    if (!gradientOf(getValueOrigin(value)).empty())
+    if (isNarrowGradient(value))
       chosen.insert(leader);
     if (isPartialSum(value) &&
         llvm::any_of(value.getUsers(),
@@ -131,8 +136,8 @@ void Widener::findRegions() {
   for (Operation &product : function.getBody().front())
     if (Value value =
             isProduct(&product) ? Value(product.getResult(0)) : Value();
-        value && isNarrow(value) && !isPartialSum(value) &&
-        isSummedWide(value) && !gradientOf(getValueOrigin(value)).empty())
+        value && isNarrowGradient(value) && !isPartialSum(value) &&
+        isSummedWide(value))
       widened.insert(value.getAsOpaquePointer());
   for (const auto *member : regions) {
     const void *leader = regions.getLeaderValue(member->getData());

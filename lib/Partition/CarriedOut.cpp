@@ -112,6 +112,8 @@ ShardingNetwork::Walk::Version &ShardingNetwork::Walk::provideOne(Value value,
   Version &source = sources[provision.source];
   source.last = position;
   const Id from = held.versionsOf(moved)[provision.source];
+  const RankedTensorType type =
+      prices.reduces(from, need) ? prices.typeToSum(moved) : typeOf(moved);
   const double runs = network.runsOf(value.getDefiningOp());
   const double weight = network.weightOf(value, from, need);
   moves.countedSeconds += provision.seconds * weight;
@@ -121,12 +123,11 @@ ShardingNetwork::Walk::Version &ShardingNetwork::Walk::provideOne(Value value,
   // gain nothing by being called late.
   const bool isShared = !network.overlaps(value, from, need);
   moves.combinedSeconds +=
-      weight * (isShared
-                    ? prices.secondsWithoutLatency(from, need, typeOf(moved))
-                    : provision.seconds);
-  const ProgramCalls::Version made = moves.calls.addCalls(
-      rootOf(value), prices.calls(from, need, typeOf(moved)), source.made,
-      isShared ? weight : 0, runs);
+      weight * (isShared ? prices.secondsWithoutLatency(from, need, type)
+                         : provision.seconds);
+  const ProgramCalls::Version made =
+      moves.calls.addCalls(rootOf(value), prices.calls(from, need, type),
+                           source.made, isShared ? weight : 0, runs);
   auto add = [&](Versions &versions, Value value) {
     versions.push_back(
         {made, network.bytesOnDevice(value, need), position, position});

@@ -29,12 +29,15 @@ bool weft::passesOn(Operation *op, const sharding::Sharding &operand) {
            operand.unreducedKind == sharding::Reduction::Sum));
 }
 
-/// Whether the value is only added up over micro-batches, by linear ops.
-static bool isSummed(Value value) {
+bool weft::isAddedUp(Value value) {
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
     if (isa<MicrobatchSumOp>(user))
       return true;
+    if (isMarker(user)) {
+      value = user->getResult(0);
+      continue;
+    }
     auto op = dyn_cast<ShardingRuleOpInterface>(user);
     if (!op || op.getLinearity() == sharding::Linearity::NotLinear ||
         op->getNumResults() != 1)
@@ -45,7 +48,7 @@ static bool isSummed(Value value) {
 }
 
 sharding::Linearity weft::usefulLinearity(ShardingRuleOpInterface op) {
-  if (isa<arith::DivFOp>(op) && !isSummed(op->getResult(0)))
+  if (isa<arith::DivFOp>(op) && !isAddedUp(op->getResult(0)))
     return sharding::Linearity::NotLinear;
   return op.getLinearity();
 }
@@ -118,7 +121,7 @@ FactorProblem Follower::problemOf(ShardingRuleOpInterface op) {
   problem.moves = findMoves(op);
   llvm::erase_if(problem.moves,
                  [](const ElementMove &move) { return !move.windows; });
-  problem.isSummed = op->getNumResults() == 1 && isSummed(op->getResult(0));
+  problem.isSummed = op->getNumResults() == 1 && isAddedUp(op->getResult(0));
   for (Value value : op->getOperands()) {
     FactorProblem::Operand &operand = problem.operands.emplace_back();
     operand.type = typeOf(value);

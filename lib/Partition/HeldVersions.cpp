@@ -114,7 +114,7 @@ void HeldVersions::widen(Value wide, Value narrow) {
 /// The time that it takes to make all of `needs`, each of the nearest version.
 double HeldVersions::secondsOfAll(const Group &group,
                                   ArrayRef<Id> needs) const {
-  RankedTensorType type = typeOf(group.value);
+  RankedTensorType type = prices.typeToSum(group.value);
   RankedTensorType moved = typeToMove(group.value);
   SmallVector<Id, 4> versions(group.versions.begin(), group.versions.end());
   double seconds = 0;
@@ -219,13 +219,15 @@ HeldVersions::findNearest(const Group &group, Id need, bool mayReduce) const {
   std::optional<Nearest> nearest;
   double least = std::numeric_limits<double>::infinity();
   for (auto [index, version] : llvm::enumerate(group.versions)) {
-    if (!mayReduce && prices.reduces(version, need))
+    const bool reduces = prices.reduces(version, need);
+    if (!mayReduce && reduces)
       continue;
-    double seconds = prices.seconds(version, need, typeOf(group.value));
+    const RankedTensorType type =
+        reduces ? prices.typeToSum(group.value) : typeOf(group.value);
+    double seconds = prices.seconds(version, need, type);
     if (seconds < least) {
       least = seconds;
-      nearest = {index, seconds,
-                 prices.wireBytes(version, need, typeOf(group.value))};
+      nearest = {index, seconds, prices.wireBytes(version, need, type)};
     }
   }
   return nearest;

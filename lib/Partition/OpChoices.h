@@ -31,6 +31,11 @@ bool movesBefore(mlir::Operation *op);
 /// A conversion after which an element takes more bytes and holds no more.
 bool takesMoreBytes(mlir::Operation *op);
 
+/// Whether the value is only added up over micro-batches, by linear ops:
+/// its terms can be reduced after the last one. Constraints on the way say how
+/// the sum is split.
+bool isAddedUp(mlir::Value value);
+
 /// How an op commutes with sums over devices, where it is worth while. On their
 /// sum a division costs nothing, as a part of the kernel that uses it; on
 /// partial sums it is a kernel of its own. It stays with those that

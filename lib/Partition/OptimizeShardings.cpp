@@ -77,7 +77,7 @@ struct OptimizeShardings
       return signalPassFailure();
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
                          meshOfStage(meshOp, model->cluster()), *model,
-                         combinedShare);
+                         combinedShare, sumsInFloat32);
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

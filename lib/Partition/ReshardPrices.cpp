@@ -7,11 +7,20 @@
 
 #include "ReshardPrices.h"
 
+#include "ReduceDtype.h"
+
 #include <limits>
 
 using namespace mlir;
 using namespace weft;
 using namespace weft::sharding;
+
+RankedTensorType ReshardPrices::typeToSum(Value value) const {
+  RankedTensorType type = typeOf(value);
+  return sumsInFloat32 && isNarrowGradient(value)
+             ? type.clone(Float32Type::get(type.getContext()))
+             : type;
+}
 
 AxisList weft::withoutUnitAxes(const AxisList &axes) {
   AxisList result;

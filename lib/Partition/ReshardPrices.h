@@ -47,11 +47,14 @@ public:
 
   /// Calls cost a share of their latency where many become one.
   ReshardPrices(mlir::FlatSymbolRefAttr symbol, sharding::Mesh mesh,
-                const cost::CostModel &model, double latencyShare = 1)
+                const cost::CostModel &model, double latencyShare = 1,
+                bool sumsInFloat32 = false)
       : symbol(symbol), mesh(std::move(mesh)), links(model.links()),
-        latencyShare(latencyShare), cost(links.withLatencyShare(latencyShare)),
+        latencyShare(latencyShare), sumsInFloat32(sumsInFloat32),
+        cost(links.withLatencyShare(latencyShare)),
         flopSeconds(model.secondsPerFlop(cost::Precision::BF16)),
-        byteSeconds(model.secondsPerByte()) {}
+        byteSeconds(model.secondsPerByte()),
+        memoryBytes(model.cluster().device.memoryBytes) {}
 
   const sharding::Mesh &getMesh() const { return mesh; }
 
@@ -108,6 +111,9 @@ public:
   bool reduces(Id from, Id to) const {
     return !get(from).unreduced.empty() || !get(to).unreduced.empty();
   }
+  /// The type in which terms of the value are added up over devices.
+  mlir::RankedTensorType typeToSum(mlir::Value value) const;
+  double memoryOfDevice() const { return memoryBytes; }
   size_t numPlanned() const { return prices.size(); }
 
 private:
@@ -125,9 +131,11 @@ private:
   sharding::Mesh mesh;
   cost::CollectiveCost links;
   double latencyShare;
+  /// Of gradients of 16 bits.
+  bool sumsInFloat32;
   /// The links with that share of their latencies.
   cost::CollectiveCost cost;
-  double flopSeconds, byteSeconds;
+  double flopSeconds, byteSeconds, memoryBytes;
   /// Where they are, others may be added while one is looked at.
   std::deque<sharding::Sharding> shardings;
   std::vector<ShardingAttr> attrs;

@@ -29,6 +29,9 @@ static constexpr double stepsPerWork = 10;
 /// What a byte costs that is held beyond what propagation would hold, over what
 /// it takes to move it.
 static constexpr double shareOfHeldByte = 0.1;
+/// What is added up over micro-batches is held during all of them: the memory
+/// of a whole device costs as much as this many steps.
+static constexpr double stepsPerMemory = 1;
 
 /// Whether the op is a matmul or the like, or looks something up.
 bool ShardingNetwork::contracts(Operation *op) const {
@@ -88,10 +91,11 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
     }
   }
   startMoves = movesOf(start);
+  startSeconds = startMoves.countedSeconds + startMoves.exchangeSeconds +
+                 workAtStart[0] + workAtStart[1];
   for (auto &[op, added] : options)
     if (added.variable >= 0)
-      addWork(op, start.at(op),
-              startMoves.countedSeconds + startMoves.exchangeSeconds);
+      addWork(op, start.at(op));
   for (Operation *op : passing)
     if (isMarker(op))
       addConstraint(op);
@@ -197,8 +201,7 @@ void ShardingNetwork::addOp(Operation *op, const FactorSolution &start) {
 /// Adds what the strategies of an op cost by themselves. An exchange counts in
 /// full, also one of a parameter: small gathers of several become one, and
 /// exchanges do not.
-void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
-                              double moveSeconds) {
+void ShardingNetwork::addWork(Operation *op, const FactorSolution &start) {
   Options &added = options.find(op)->second;
   // To look up what others need in the own part of a table is work that saves
   // moving the table.
@@ -216,9 +219,9 @@ void ShardingNetwork::addWork(Operation *op, const FactorSolution &start,
     double usual =
         added.strategies[startAssignment[added.variable]].seconds * inMemory;
     double held = heldBytes(op, start.results);
-    double step = moveSeconds + workAtStart[0] + workAtStart[1];
     double share = workAtStart[contracts(op)];
-    double extraWork = share == 0 || isLookup ? 0 : stepsPerWork * step / share;
+    double extraWork =
+        share == 0 || isLookup ? 0 : stepsPerWork * startSeconds / share;
     std::vector<Cost> work;
     for (const OpStrategy &strategy : added.strategies) {
       const double computing = strategy.seconds * inMemory;
@@ -242,16 +245,22 @@ FactorSolution ShardingNetwork::asConstrained(Operation *op) {
   return {{id}, {id}, false};
 }
 
-/// A constraint says over what dimensions are split; partial sums pass it.
+/// A constraint says over what dimensions are split; partial sums pass it. Of
+/// what is added up over micro-batches it says so behind the last one.
 void ShardingNetwork::addConstraint(Operation *op) {
   FactorSolution start = asConstrained(op);
   SetVector<Id> shardings;
   shardings.insert(start.results.front());
-  for (Id id : madeBy(op->getOperand(0)).shardings) {
+  const bool isAdded = isAddedUp(op->getResult(0));
+  const End operand = madeBy(op->getOperand(0));
+  for (Id id : operand.shardings) {
     sharding::Sharding constrained = prices.get(start.results.front());
     const sharding::Sharding &made = prices.get(id);
-    if (made.unreduced.empty() ||
-        llvm::any_of(made.unreduced, [&](const sharding::AxisRef &axis) {
+    if (made.unreduced.empty())
+      continue;
+    if (isAdded)
+      shardings.insert(id);
+    if (llvm::any_of(made.unreduced, [&](const sharding::AxisRef &axis) {
           return constrained.mentions(axis);
         }))
       continue;
@@ -262,10 +271,17 @@ void ShardingNetwork::addConstraint(Operation *op) {
   Options &added = options[op];
   for (Id id : shardings)
     addStrategy(added, {{id}, {id}});
+  if (isAdded && operand.variable >= 0) {
+    Id made = operand.shardings[startAssignment[operand.variable]];
+    if (!prices.get(made).unreduced.empty())
+      start = {{made}, {made}, false};
+  }
   addVariable(added, start);
 }
 
-/// Anything that is made of its operand, or wanted of its result.
+/// Anything that is made of its operand, or wanted of its result. What all
+/// micro-batches use is not held in larger shards: each gathers it, unless
+/// --weft-keep-gathered sees that once is better and fits.
 void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   SetVector<Id> shardings;
   auto add = [&](Id id) {
@@ -288,10 +304,21 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   else
     addAll();
   Options &added = options[op];
+  const double usual = heldBytes(op, start.results);
   for (Id id : shardings)
-    if (passesOn(op, prices.get(id)))
+    if (passesOn(op, prices.get(id)) &&
+        !(isa<MicrobatchUseOp>(op) && heldBytes(op, id) > usual))
       addStrategy(added, {{id}, {id}});
   addVariable(added, start);
+  if (!isa<MicrobatchSumOp>(op))
+    return;
+  std::vector<Cost> held;
+  for (const OpStrategy &strategy : added.strategies)
+    held.push_back(
+        toCost(stepsPerMemory * startSeconds * heldBytes(op, strategy.results) /
+               prices.memoryOfDevice()));
+  added.work = network.getTables().intern(std::move(held));
+  network.addTable(added.variable, added.work);
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,7 +354,7 @@ ArrayRef<int32_t> ShardingNetwork::joinedSums(Value value, Operation *user) {
 Cost ShardingNetwork::costOf(Id from, Id to, Value value,
                              ArrayRef<int32_t> joined) {
   RankedTensorType type =
-      prices.reduces(from, to) ? typeOf(value) : typeToMove(value);
+      prices.reduces(from, to) ? prices.typeToSum(value) : typeToMove(value);
   double seconds;
   if (sumLatency == SumLatency::None)
     seconds = prices.secondsWithFreeSums(from, to, type);
@@ -345,7 +372,7 @@ ShardingNetwork::Table ShardingNetwork::tableOf(const End &from, const End &to,
   ArrayRef<int32_t> joined = joinedSums(value, to.user);
   auto [entry, isNew] = moves.try_emplace(
       {from.shardings.data(), to.shardings.data(),
-       typeOf(value).getAsOpaquePointer(),
+       prices.typeToSum(value).getAsOpaquePointer(),
        typeToMove(value).getAsOpaquePointer(), runsOf(value.getDefiningOp()),
        intern(overlappingNeeds(value).vec()).data(),
        2 * early.contains(rootOf(value).getDefiningOp()) +

@@ -148,8 +148,7 @@ private:
   llvm::ArrayRef<Id> candidatesFor(const End &made, llvm::ArrayRef<End> needed);
   Table tableOf(const End &from, const End &to, mlir::Value value);
   void addOp(mlir::Operation *op, const FactorSolution &start);
-  void addWork(mlir::Operation *op, const FactorSolution &start,
-               double moveSeconds);
+  void addWork(mlir::Operation *op, const FactorSolution &start);
   FactorSolution asConstrained(mlir::Operation *op);
   void addConstraint(mlir::Operation *op);
   void addPassing(mlir::Operation *op, const FactorSolution &start);
@@ -215,6 +214,8 @@ private:
   /// Seconds that a device computes in a step with the start's choices: in
   /// matmuls and lookups [1], and in other ops [0].
   double workAtStart[2] = {0, 0};
+  /// That, and what counts of moves.
+  double startSeconds = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
   /// A value that is kept, as its op makes it and as its users need it.
   struct KeptValue {

@@ -160,3 +160,14 @@ def test_updates_are_not_shared_at_the_price_of_gathers():
         return sum(each.total_bytes for each in compiled.collectives())
 
     assert sent() < 1.1 * sent(optimize_shardings=False)
+
+
+@pytest.mark.parametrize("sharded", ["zero1", "fsdp"])
+def test_gradients_are_reduced_once_for_all_micro_batches(sharded):
+    """The constraints of the layout say how their sum is split, and the table of tokens is not gathered."""
+    step = models.gpt(layers=1, hidden=1024, heads=8, vocabulary=8000, sequence=1024, data=2, tensor=2,
+                      sequence_parallel=True, sharded=sharded, global_batch=8).lower()
+    chosen, propagated = (step.compile(target=None, cluster="dgx-h100", optimize_shardings=optimized).collectives()
+                          for optimized in (True, False))
+    assert all(each.count == 1 for each in chosen if each.kind.startswith(("reduce", "all_reduce")) and "data" in each.axes)
+    assert sum(each.total_bytes for each in chosen) < 0.6 * sum(each.total_bytes for each in propagated)

@@ -3,6 +3,7 @@
 
 // RUN: shard-opt %s --weft-propagate --weft-optimize-shardings=cluster=%S/Inputs/uniform.toml --split-input-file | FileCheck %s
 // RUN: shard-opt %s --weft-propagate "--weft-optimize-shardings=cluster=%S/Inputs/uniform.toml combined=false" --split-input-file | FileCheck %s --check-prefix=APART
+// RUN: shard-opt %s --weft-propagate "--weft-optimize-shardings=cluster=%S/Inputs/uniform.toml sums-in-float32" --split-input-file | FileCheck %s --check-prefix=WIDE
 
 // RUN: shard-opt %s --weft-propagate --weft-optimize-shardings --weft-insert-reshards --weft-verify-form=form=sharded --split-input-file -o /dev/null
 
@@ -284,4 +285,71 @@ func.func @gate(%t: tensor<3072x512xf32> {weft.sharding = #weft.sharding<@mesh, 
   %2 = math.tanh %0 : tensor<512x2048xf32>
   %3 = weft.concat %1, %2 dim = 1 : (tensor<512x1024xf32>, tensor<512x2048xf32>) -> tensor<512x3072xf32>
   return %3 : tensor<512x3072xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=8]>
+
+// What is added up over micro-batches is reduced once, behind the last one. A
+// constraint within them says how the sum is split.
+// CHECK-LABEL: func.func @sum_of_microbatches
+// CHECK:         weft.microbatch_sum
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]
+func.func @sum_of_microbatches(
+    %x: tensor<4x8192x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>},
+    %g: tensor<4x8192x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>})
+    -> (tensor<1024x1024xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %xi = weft.microbatch_slice %x dim = 0 of <"step", 4> : tensor<4x8192x1024xbf16> -> tensor<8192x1024xbf16>
+  %gi = weft.microbatch_slice %g dim = 0 of <"step", 4> : tensor<4x8192x1024xbf16> -> tensor<8192x1024xbf16>
+  %dw = weft.dot_general %xi, %gi contracting = [0] x [0] : (tensor<8192x1024xbf16>, tensor<8192x1024xbf16>) -> tensor<1024x1024xbf16>
+  %wide = arith.extf %dw : tensor<1024x1024xbf16> to tensor<1024x1024xf32>
+  %rows = weft.constraint %wide <@mesh, [{"data"}, {}]> : tensor<1024x1024xf32>
+  %sum = weft.microbatch_sum %rows of <"step", 4> : tensor<1024x1024xf32>
+  return %sum : tensor<1024x1024xf32>
+}
+
+// -----
+
+weft.mesh @mesh = <["data"=8]>
+
+// A sum that takes a fifth of the memory of a device is held in shards, though
+// each micro-batch reduces for it.
+// CHECK-LABEL: func.func @large_sum_of_microbatches
+// CHECK:         weft.microbatch_sum
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]
+func.func @large_sum_of_microbatches(
+    %x: tensor<4x524288x65536xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>},
+    %g: tensor<4x524288x65536xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>})
+    -> (tensor<65536x65536xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %xi = weft.microbatch_slice %x dim = 0 of <"step", 4> : tensor<4x524288x65536xbf16> -> tensor<524288x65536xbf16>
+  %gi = weft.microbatch_slice %g dim = 0 of <"step", 4> : tensor<4x524288x65536xbf16> -> tensor<524288x65536xbf16>
+  %dw = weft.dot_general %xi, %gi contracting = [0] x [0] : (tensor<524288x65536xbf16>, tensor<524288x65536xbf16>) -> tensor<65536x65536xbf16>
+  %wide = arith.extf %dw : tensor<65536x65536xbf16> to tensor<65536x65536xf32>
+  %rows = weft.constraint %wide <@mesh, [{"data"}, {}]> : tensor<65536x65536xf32>
+  %sum = weft.microbatch_sum %rows of <"step", 4> : tensor<65536x65536xf32>
+  return %sum : tensor<65536x65536xf32>
+}
+
+// -----
+
+module attributes {weft.differentiated = ["w"]} {
+weft.mesh @mesh = <["data"=8]>
+
+// To send terms of a gradient costs less than to send what it is made of; in a
+// type of twice the width more.
+// CHECK-LABEL: func.func @sum_of_gradient
+// CHECK:         weft.dot_general
+// CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{}, {}], unreduced={"data"}>]
+// WIDE-LABEL:  func.func @sum_of_gradient
+// WIDE:          weft.dot_general
+// WIDE-SAME:       weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]
+func.func @sum_of_gradient(
+    %x: tensor<768x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>},
+    %g: tensor<768x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<1024x1024xbf16> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %dw = weft.dot_general %x, %g contracting = [0] x [0] {weft.origin = #weft.origin<backward = true, gradient_of = "w">}
+      : (tensor<768x1024xbf16>, tensor<768x1024xbf16>) -> tensor<1024x1024xbf16>
+  return %dw : tensor<1024x1024xbf16>
+}
 }

@@ -120,6 +120,9 @@ def OptimizeShardings : FormPass<"weft-optimize-shardings", "Graph"> {
     Option<"combined", "combined", "bool", /*default=*/"true",
            "Collectives are combined afterwards: several all-reduces may have "
            "one latency.">,
+    Option<"sumsInFloat32", "sums-in-float32", "bool", /*default=*/"false",
+           "Gradients of 16 bits are summed over devices in 32 "
+           "(--weft-apply-reduce-dtype).">,
     Option<"cluster", "cluster", "std::string", "\"dgx-h100\"",
            "The machines, by the name of a cluster or a file.">
   ];
