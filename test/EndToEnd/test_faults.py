@@ -101,6 +101,9 @@ def test_an_unwritable_folder(mpirun, plan, tmp_path):  # noqa: F811
     assert f"error: {problem}" in job.texts[0]
 
 
+limits_addresses = pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="sanitizers take terabytes of address space")
+
+
 def compile_large(folder):
     """A plan whose ranks take 469 MiB each."""
     (folder / "large.mlir").write_text((EXAMPLE / "mlp_lm.mlir").read_text().replace("512", "8192"))
@@ -109,6 +112,7 @@ def compile_large(folder):
     return folder / "large.plan"
 
 
+@limits_addresses
 @pytest.mark.parametrize("process", [0, 1])
 def test_a_process_without_memory_for_its_ranks(mpirun, plan, process, tmp_path):  # noqa: F811
     words = replaced(command(plan, 3), plan / "mlp.plan", compile_large(tmp_path))
@@ -168,6 +172,7 @@ def test_a_process_that_the_kernel_kills_for_its_memory(mpirun, plan, process, t
     assert re.search(rf"process {process} \(ranks \d, \d\) (ended|has ended)|ignal 9", text), text
 
 
+@limits_addresses
 def test_any_limit_of_memory_is_reported(plan, tmp_path):  # noqa: F811
     """As one message, whatever it is that finds none; or by a library itself, or who loads it."""
     found = set()
