@@ -279,9 +279,9 @@ void ShardingNetwork::addConstraint(Operation *op) {
   addVariable(added, start);
 }
 
-/// Anything that is made of its operand, or wanted of its result. What all
-/// micro-batches use is not held in larger shards: each gathers it, unless
-/// --weft-keep-gathered sees that once is better and fits.
+/// Anything that is made of its operand, or wanted of its result. What
+/// micro-batches take again to recompute is not held in larger shards
+/// meanwhile: recomputation is there to hold less.
 void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   SetVector<Id> shardings;
   auto add = [&](Id id) {
@@ -304,10 +304,13 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   else
     addAll();
   Options &added = options[op];
+  const bool isRecomputed =
+      isa<MicrobatchUseOp>(op) &&
+      llvm::any_of(op->getUsers(), llvm::IsaPred<BarrierOp>);
   const double usual = heldBytes(op, start.results);
   for (Id id : shardings)
     if (passesOn(op, prices.get(id)) &&
-        !(isa<MicrobatchUseOp>(op) && heldBytes(op, id) > usual))
+        !(isRecomputed && heldBytes(op, id) > usual))
       addStrategy(added, {{id}, {id}});
   addVariable(added, start);
   if (!isa<MicrobatchSumOp>(op))

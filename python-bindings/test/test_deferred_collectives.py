@@ -85,8 +85,8 @@ def test_each_rank_has_one_for_its_second_stage(tmp_path, way, kind):
 
 @pytest.mark.parametrize("recomputation", ["none", "full"])
 def test_gathers_of_passes(recomputation):
-    """What both passes need is gathered once, and what is recomputed for each micro-batch, of which
-    no more than one has it."""
+    """What both passes need is gathered once, and so are biases that the forward pass alone takes; what is recomputed for
+    each micro-batch, of which no more than one has it."""
     plan = weft.models.gpt(layers=4, hidden=64, heads=4, vocabulary=128, sequence=16, data=2, sharded="fsdp", pipeline=2,
                            global_batch=16, recomputation=recomputation).lower().compile()
     kinds = {name.split(".")[-1].lstrip("0123456789") for name in deferred(plan.as_text())}
@@ -96,7 +96,7 @@ def test_gathers_of_passes(recomputation):
     assert slots <= {1}
     gathers = {name: text.split(f"@train_step.{name}(")[1].split("func.func")[0].count(" = weft.all_gather")
                for name in ("0P0", "0B")}
-    assert {name for name, count in gathers.items() if count} == {"0B" if recomputation == "full" else "0P0"}
+    assert gathers["0B"] > 5 * gathers["0P0"] if recomputation == "full" else gathers["0P0"] > 0 == gathers["0B"]
 
 
 @pytest.mark.sampled(2)
