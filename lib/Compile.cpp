@@ -13,11 +13,15 @@
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/MeshDevices.h"
 #include "weft/IR/Origin.h"
+#include "weft/IR/SavedTime.h"
 #include "weft/IR/StagePipeline.h"
 #include "weft/IR/ValueSharding.h"
 #include "weft/Import/Passes.h"
 #include "weft/Import/Stablehlo.h"
+#include "weft/Partition/ChoiceReport.h"
+#include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ProgramStates.h"
+#include "weft/Schedule/RecomputationReport.h"
 #include "weft/Search/ChooseKeeping.h"
 #include "weft/Search/ChooseSchedule.h"
 #include "weft/Search/ChooseStages.h"
@@ -465,11 +469,35 @@ LogicalResult lowerModule(ModuleOp module, Form form,
   });
 }
 
+/// What passes chose and what that saves, a line each; empty if nothing.
+static FailureOr<std::string> printChoices(ModuleOp module,
+                                           const PipelineOptions &options) {
+  const std::string lines = printChoiceReports(module) +
+                            printSavedTimes(module) +
+                            printRecomputationReports(module);
+  if (lines.empty())
+    return lines;
+  std::string indented;
+  for (StringRef line : llvm::split(StringRef(lines).rtrim(), '\n'))
+    indented += "  " + line.str() + "\n";
+  FailureOr<cost::CostModel> model = loadCostModel(module, clusterOf(options));
+  if (failed(model))
+    return failure();
+  return "choices, with times predicted on " + model->cluster().name + "\n" +
+         indented;
+}
+
 FailureOr<std::string> compileModule(ModuleOp module,
                                      const CompileOptions &options) {
   if (failed(lowerModule(module, Form::Plan, options)))
     return failure();
-  return writePlan(module, options.target, options.metadata);
+  FailureOr<std::string> choices = printChoices(module, options.pipeline);
+  if (failed(choices))
+    return failure();
+  PlanMetadata metadata = options.metadata;
+  if (!choices->empty())
+    metadata[std::string(kChoicesKey)] = *choices;
+  return writePlan(module, options.target, metadata);
 }
 
 FailureOr<std::string> compileText(StringRef text, StringRef name,

@@ -185,6 +185,10 @@ PlanReport makePlanReport(const plan::Plan &plan, const std::string &cluster) {
   report.gpuKernels = makeGpuKernelsReport(plan);
   report.padding = findPadding(plan);
   report.reasons = readReasons(plan);
+  if (plan.metadata())
+    for (const plan::Metadata *item : *plan.metadata())
+      if (item->key()->string_view() == kChoicesKey)
+        report.choices = item->value()->str();
   for (const plan::Entry *entry : *plan.entries())
     if (!entry->role())
       report.entries.push_back(makeEntryReport(plan, *entry, model));

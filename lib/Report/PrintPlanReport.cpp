@@ -131,7 +131,7 @@ std::string printPlanReport(const PlanReport &report) {
   text += printPadding(report.padding);
   for (const EntryReport &entry : report.entries)
     text += printMemory(entry);
-  return text;
+  return text + report.choices;
 }
 
 } // namespace weft

@@ -217,11 +217,13 @@ static void reportOverlap(Block &block, ArrayRef<Step> steps,
                 after = costOf(steps, actions).picoseconds;
   // What is printed has three digits.
   if (double(after) < 0.999 * double(before))
-    addSavedTime(block, {std::to_string(overlapped) + " of " +
-                             std::to_string(collectives) +
-                             " collectives beside computation,",
-                         double(before) / picosecondsPerSecond,
-                         double(after) / picosecondsPerSecond});
+    addSavedTime(block,
+                 {std::to_string(overlapped) + " of " +
+                      std::to_string(collectives) +
+                      (collectives == 1 ? " collective" : " collectives") +
+                      " beside computation,",
+                  double(before) / picosecondsPerSecond,
+                  double(after) / picosecondsPerSecond});
 }
 
 namespace {

@@ -36,6 +36,13 @@ def pipeline():
     return reported.pipelined()
 
 
+def test_what_the_compiler_chose_is_listed(mlp):
+    first, *lines = mlp.report().partition("choices, ")[2].splitlines()
+    assert first == "with times predicted on DGX H100" and any("beside computation, " in line for line in lines)
+    listed = html.unescape(re.search("<h2>What the compiler chose</h2>(.*?)</section>", weft.report(mlp, "dgx-h100").html)[1])
+    assert "Times are predicted on DGX H100" in listed and all(f"<li>{line.strip()}</li>" in listed for line in lines)
+
+
 @pytest.fixture(params=["mlp", "pipeline"])
 def compiled(request):
     return request.getfixturevalue(request.param)

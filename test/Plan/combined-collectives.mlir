@@ -13,7 +13,7 @@
 // CHECK-NEXT:                                       96 B: partial sums over {"data"} of {{.*}}
 // CHECK-NEXT:                                       6 B: partial sums over {"data"} of {{.*}}
 // CHECK-NEXT:  102 bytes sent by a rank per call
-//      CHECK:step: 2 collectives in 1 call, which takes {{[0-9.]+}} us instead of {{[0-9.]+}} us
+//      CHECK:  step: 2 collectives in 1 call, which takes {{[0-9.]+}} us instead of {{[0-9.]+}} us
 
 // APART: 2 collectives
 // APART: all_reduce data {{.*}} 1 partial sums

@@ -6,7 +6,7 @@
 
 // RUN: shard-compile %s --cluster=%S/../Partition/Inputs/uniform.toml --target=none --explain=schedule -o %t.plan | FileCheck %s
 
-// CHECK: loop of step: 1 of 1 collectives beside computation, {{[0-9.]+}} us instead of {{[0-9.]+}} us
+// CHECK: loop of step: 1 of 1 collective beside computation, {{[0-9.]+}} us instead of {{[0-9.]+}} us
 // CHECK-NEXT: step: 1 of 2 collectives beside computation, {{[0-9.]+}} us instead of {{[0-9.]+}} us
 // CHECK-NEXT: schedule, estimated for uniform:
 // CHECK-NEXT: step: {{.*}} 2 collectives

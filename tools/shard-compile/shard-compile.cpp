@@ -15,12 +15,9 @@
 #include "weft/ChooseMesh.h"
 #include "weft/IR/ClusterCost.h"
 #include "weft/IR/Reasons.h"
-#include "weft/IR/SavedTime.h"
-#include "weft/Partition/ChoiceReport.h"
 #include "weft/Plan/PlanWriter.h"
 #include "weft/Report/PlanReport.h"
 #include "weft/Schedule/ExplainSchedule.h"
-#include "weft/Schedule/RecomputationReport.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -370,8 +367,7 @@ int main(int argc, char **argv) {
   const PlanReport report = makePlanReport(*plan, machines);
   // A plan that is piped on stands alone.
   llvm::raw_ostream &out = *path == "-" ? llvm::errs() : llvm::outs();
-  out << choices << printPlanReport(report) << printChoiceReports(*module)
-      << printSavedTimes(*module) << printRecomputationReports(*module);
+  out << choices << printPlanReport(report);
   if (explained == "collectives")
     out << printReasons(report);
   if (explained == "schedule") {

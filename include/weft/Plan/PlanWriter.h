@@ -24,7 +24,8 @@
 namespace weft {
 
 /// What a caller stores with a plan, by key. The compiler and the runtime pass
-/// it on unread; keys are `<who>.<what>`, as in "python.signature".
+/// it on unread, except for `weft.choices`, which it writes and PlanReport
+/// reads; keys are `<who>.<what>`, as in "python.signature".
 using PlanMetadata = std::map<std::string, std::string>;
 
 /// `0.1.0`

@@ -224,7 +224,12 @@ struct PlanReport {
   std::vector<PaddingRecord> padding;
   /// One for each distinct cause.
   std::vector<ReasonRecord> reasons;
+  /// Lines that say what passes chose and what that saves; may be empty.
+  std::string choices;
 };
+
+/// Where the metadata of a plan has PlanReport::choices.
+inline constexpr std::string_view kChoicesKey = "weft.choices";
 
 /// The causes that a collective has: its own, or those of the collectives that
 /// it stands for.

@@ -106,6 +106,7 @@ void bindReport(nb::module_ &m) {
       .def_ro("entries", &PlanReport::entries)
       .def_ro("padding", &PlanReport::padding)
       .def_ro("reasons", &PlanReport::reasons)
+      .def_ro("choices", &PlanReport::choices)
       .def("__str__", &printPlanReport);
 }
 

@@ -13,6 +13,7 @@ from ..compiled import Compiled
 from ..errors import count, size_text
 from ..records import Memory, Records, cause_reader
 from ..simulation import CollectiveTimes, collective_times
+from ..wording import as_python
 from .figures import bytes_figure, scaling_figure, slices_of, times_figure
 from .tables import (collectives_table, memory_table, messages_table, peak_table, scaling_table,
                      shardings_table, times_table)
@@ -38,6 +39,7 @@ def make_page(compiled: Compiled, step: dict[str, Any], recorded: dict[str, Any]
     figures: dict[str, dict] = {}
     sections = [
         _times(step, figures),
+        _choices(compiled),
         _timeline(data),
         _memory(records.memory, step),
         _communication(records, collective_times(recorded, read_cause), figures),
@@ -109,6 +111,14 @@ def _times(step: dict[str, Any], figures: dict[str, dict]) -> str:
         _note("What a rank does, one thing at a time, adds up to the step."
               + (" Thin bars: communication that is hidden, beside it." if thin else "")),
         f'<div class="columns"><div id="times"></div><div>{times_table(slices, step["step_seconds"])}</div></div>')
+
+
+def _choices(compiled: Compiled) -> str:
+    first, *lines = as_python(compiled.plan.handle.report().choices).splitlines() or [""]
+    if not lines:
+        return ""
+    return _section("What the compiler chose", _note(first.replace("choices, with times", "Times are")),
+                    "<ul>", *(f"<li>{html.escape(line.strip())}</li>" for line in lines), "</ul>")
 
 
 def _timeline(data: dict[str, Any]) -> str:
