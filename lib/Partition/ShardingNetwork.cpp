@@ -73,6 +73,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   findEarlyAndLate(block, start);
   findUpdates(block);
   usualNeeds = findNeeds(function, start, prices);
+  for (auto use : block.getOps<MicrobatchUseOp>())
+    mostHeld[use] = mostHeldBytes(use, start.at(use));
   for (auto lookup : block.getOps<GatherOp>())
     usualNeeds.erase(rootOf(lookup.getOperand()));
   for (Operation &op : block.without_terminator())
@@ -279,9 +281,21 @@ void ShardingNetwork::addConstraint(Operation *op) {
   addVariable(added, start);
 }
 
-/// Anything that is made of its operand, or wanted of its result. What
-/// micro-batches take again to recompute is not held in larger shards
-/// meanwhile: recomputation is there to hold less.
+/// What all micro-batches use is held in no larger shards than some op takes it
+/// by propagation: an axis that splits a weight where it computes is there to
+/// hold less. So is recomputation: what is taken again for it stays as it is.
+double ShardingNetwork::mostHeldBytes(MicrobatchUseOp use,
+                                      const FactorSolution &start) const {
+  double most = heldBytes(use, start.results);
+  if (llvm::any_of(use->getUsers(), llvm::IsaPred<BarrierOp>))
+    return most;
+  if (auto found = usualNeeds.find(use.getResult()); found != usualNeeds.end())
+    for (Id need : found->second.needs)
+      most = std::max(most, heldBytes(use, need));
+  return most;
+}
+
+/// Anything that is made of its operand, or wanted of its result.
 void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   SetVector<Id> shardings;
   auto add = [&](Id id) {
@@ -304,23 +318,22 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
   else
     addAll();
   Options &added = options[op];
-  const bool isRecomputed =
-      isa<MicrobatchUseOp>(op) &&
-      llvm::any_of(op->getUsers(), llvm::IsaPred<BarrierOp>);
-  const double usual = heldBytes(op, start.results);
+  const auto held = mostHeld.find(op);
   for (Id id : shardings)
     if (passesOn(op, prices.get(id)) &&
-        !(isRecomputed && heldBytes(op, id) > usual))
+        (held == mostHeld.end() || heldBytes(op, id) <= held->second))
       addStrategy(added, {{id}, {id}});
   addVariable(added, start);
   if (!isa<MicrobatchSumOp>(op))
     return;
-  std::vector<Cost> held;
+  // Each micro-batch reads the sum and writes it.
+  const double perByte =
+      stepsPerMemory * startSeconds / prices.memoryOfDevice() +
+      2 * double(microbatches.loopOf(op).getCount()) * prices.secondsPerByte();
+  std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies)
-    held.push_back(
-        toCost(stepsPerMemory * startSeconds * heldBytes(op, strategy.results) /
-               prices.memoryOfDevice()));
-  added.work = network.getTables().intern(std::move(held));
+    costs.push_back(toCost(perByte * heldBytes(op, strategy.results)));
+  added.work = network.getTables().intern(std::move(costs));
   network.addTable(added.variable, added.work);
 }
 

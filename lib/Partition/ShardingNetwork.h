@@ -151,6 +151,7 @@ private:
   void addWork(mlir::Operation *op, const FactorSolution &start);
   FactorSolution asConstrained(mlir::Operation *op);
   void addConstraint(mlir::Operation *op);
+  double mostHeldBytes(MicrobatchUseOp use, const FactorSolution &start) const;
   void addPassing(mlir::Operation *op, const FactorSolution &start);
   void addValue(mlir::Value value);
   void addVariable(Options &options, const FactorSolution &start);
@@ -211,6 +212,8 @@ private:
   /// What the start takes of each value, but of tables, and of what slices are
   /// taken of along a split dimension: these do not need what they are given.
   Needs usualNeeds;
+  /// Bytes that a device may hold of what all micro-batches use.
+  llvm::DenseMap<mlir::Operation *, double> mostHeld;
   /// Seconds that a device computes in a step with the start's choices: in
   /// matmuls and lookups [1], and in other ops [0].
   double workAtStart[2] = {0, 0};

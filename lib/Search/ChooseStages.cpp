@@ -29,8 +29,10 @@ using namespace mlir;
 
 namespace weft {
 
-/// How long the regions of a schedule take, for one micro-batch.
+/// How long the regions of a schedule take, for one micro-batch: of what is
+/// done once a step, as gathers of parameters and updates, its part.
 static void addTimes(ModuleOp schedule, const cost::CostModel &model,
+                     int64_t microbatches,
                      std::vector<timeline::RegionCosts> &regions) {
   for (func::FuncOp entry : findEntries(schedule))
     entry.walk([&](Operation *op) {
@@ -44,7 +46,8 @@ static void addTimes(ModuleOp schedule, const cost::CostModel &model,
       double &time = !isBackward(origin)          ? costs.forward
                      : gradientOf(origin).empty() ? costs.inputGradient
                                                   : costs.weightGradient;
-      time += estimateSeconds(op, model);
+      time += estimateSeconds(op, model) /
+              (op->getParentOfType<RepeatOp>() ? 1 : double(microbatches));
     });
 }
 
@@ -223,7 +226,8 @@ FailureOr<std::vector<int64_t>> chooseStages(ModuleOp graph,
     if (&region != &regions.front())
       (&region)[-1].transfer = transfers->seconds(measured.inputBytes);
   }
-  addTimes(*schedule, transfers->costs(), regions);
+  addTimes(*schedule, transfers->costs(), countMicrobatches(parts->entry),
+           regions);
 
   auto table = scheduleFor(parts->entry, options.stages, *ranks);
   if (failed(table))
