@@ -116,15 +116,17 @@ ShardingNetwork::Walk::Version &ShardingNetwork::Walk::provideOne(Value value,
       prices.reduces(from, need) ? prices.typeToSum(moved) : typeOf(moved);
   const double runs = network.runsOf(value.getDefiningOp());
   const double weight = network.weightOf(value, from, need);
-  moves.countedSeconds += provision.seconds * weight;
+  const double masking = network.maskSeconds(from, need, value);
+  moves.countedSeconds += provision.seconds * weight + masking;
   moves.seconds += provision.seconds * runs;
   moves.wireBytes += static_cast<double>(provision.wireBytes) * runs;
   // What overlaps with the step is combined as its ops are timed. Here it must
   // gain nothing by being called late.
   const bool isShared = !network.overlaps(value, from, need);
   moves.combinedSeconds +=
-      weight * (isShared ? prices.secondsWithoutLatency(from, need, type)
-                         : provision.seconds);
+      masking + weight * (isShared
+                              ? prices.secondsWithoutLatency(from, need, type)
+                              : provision.seconds);
   const ProgramCalls::Version made =
       moves.calls.addCalls(rootOf(value), prices.calls(from, need, type),
                            source.made, isShared ? weight : 0, runs);

@@ -77,7 +77,8 @@ struct OptimizeShardings
       return signalPassFailure();
     ReshardPrices prices(FlatSymbolRefAttr::get(meshOp.getSymNameAttr()),
                          meshOfStage(meshOp, model->cluster()), *model,
-                         combinedShare, sumsInFloat32);
+                         combinedShare, sumsInFloat32,
+                         sharding::PlanEffort::Estimate);
     StrategyTables strategies(prices);
     FollowPropagation follow(prices);
     for (auto function : module.getOps<func::FuncOp>())

@@ -159,8 +159,9 @@ const ReshardPrices::Price &ReshardPrices::price(Id from, Id to,
   auto [entry, isNew] = prices.try_emplace({from, to, type}, Price());
   if (!isNew)
     return entry->second;
-  std::optional<ReshardPlan> plan = planReshard(
-      mesh, type.getShape(), elementBytes(type), get(from), get(to), cost);
+  std::optional<ReshardPlan> plan =
+      planReshard(mesh, type.getShape(), elementBytes(type), get(from), get(to),
+                  cost, effort);
   Price &price = entry->second;
   if (!plan) {
     price.seconds = std::numeric_limits<double>::infinity();

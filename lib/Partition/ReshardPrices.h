@@ -48,10 +48,11 @@ public:
   /// Calls cost a share of their latency where many become one.
   ReshardPrices(mlir::FlatSymbolRefAttr symbol, sharding::Mesh mesh,
                 const cost::CostModel &model, double latencyShare = 1,
-                bool sumsInFloat32 = false)
+                bool sumsInFloat32 = false,
+                sharding::PlanEffort effort = sharding::PlanEffort::Best)
       : symbol(symbol), mesh(std::move(mesh)), links(model.links()),
         latencyShare(latencyShare), sumsInFloat32(sumsInFloat32),
-        cost(links.withLatencyShare(latencyShare)),
+        effort(effort), cost(links.withLatencyShare(latencyShare)),
         flopSeconds(model.secondsPerFlop(cost::Precision::BF16)),
         byteSeconds(model.secondsPerByte()),
         memoryBytes(model.cluster().device.memoryBytes) {}
@@ -133,6 +134,7 @@ private:
   double latencyShare;
   /// Of gradients of 16 bits.
   bool sumsInFloat32;
+  sharding::PlanEffort effort;
   /// The links with that share of their latencies.
   cost::CollectiveCost cost;
   double flopSeconds, byteSeconds, memoryBytes;

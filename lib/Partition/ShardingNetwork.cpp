@@ -29,9 +29,10 @@ static constexpr double stepsPerWork = 10;
 /// What a byte costs that is held beyond what propagation would hold, over what
 /// it takes to move it.
 static constexpr double shareOfHeldByte = 0.1;
-/// What is added up over micro-batches is held during all of them: the memory
-/// of a whole device costs as much as this many steps.
-static constexpr double stepsPerMemory = 1;
+/// What is added up over micro-batches is held during all of them. Where the
+/// start would fill more than this share of a device, memory is short, and all
+/// of it costs as much as a step.
+static constexpr double shareOfShortMemory = 0.9;
 
 /// Whether the op is a matmul or the like, or looks something up.
 bool ShardingNetwork::contracts(Operation *op) const {
@@ -281,6 +282,14 @@ void ShardingNetwork::addConstraint(Operation *op) {
   addVariable(added, start);
 }
 
+bool ShardingNetwork::isMemoryShort() {
+  double bytes = startMoves.bytesAlive;
+  for (BlockArgument argument : function.getArguments())
+    bytes += bytesOnDevice(argument, prices.intern(getSharding(argument),
+                                                   typeOf(argument).getRank()));
+  return bytes > shareOfShortMemory * prices.memoryOfDevice();
+}
+
 /// What all micro-batches use is held in no larger shards than some op takes it
 /// by propagation: an axis that splits a weight where it computes is there to
 /// hold less. So is recomputation: what is taken again for it stays as it is.
@@ -328,7 +337,7 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     return;
   // Each micro-batch reads the sum and writes it.
   const double perByte =
-      stepsPerMemory * startSeconds / prices.memoryOfDevice() +
+      (isMemoryShort() ? startSeconds / prices.memoryOfDevice() : 0) +
       2 * double(microbatches.loopOf(op).getCount()) * prices.secondsPerByte();
   std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies)
@@ -378,7 +387,19 @@ Cost ShardingNetwork::costOf(Id from, Id to, Value value,
     seconds = prices.seconds(from, to, type);
   else
     seconds = prices.secondsWithFreeSums(from, to, type, joined);
-  return toCost(seconds * weightOf(value, from, to));
+  return toCost(seconds * weightOf(value, from, to) +
+                maskSeconds(from, to, value));
+}
+
+/// What it takes to make terms of a whole value: zeros on all devices but one,
+/// in a pass of its own where the value is large.
+double ShardingNetwork::maskSeconds(Id from, Id to, Value value) const {
+  const double bytes = bytesOnDevice(value, to);
+  if (!prices.get(from).unreduced.empty() || prices.get(to).unreduced.empty() ||
+      bytes <= prices.smallBytes())
+    return 0;
+  return runsOf(rootOf(value).getDefiningOp()) * 2 * bytes *
+         prices.secondsPerByte();
 }
 
 /// What it costs to move a value: a row for each sharding at the end with the

@@ -151,6 +151,8 @@ private:
   void addWork(mlir::Operation *op, const FactorSolution &start);
   FactorSolution asConstrained(mlir::Operation *op);
   void addConstraint(mlir::Operation *op);
+  double maskSeconds(Id from, Id to, mlir::Value value) const;
+  bool isMemoryShort();
   double mostHeldBytes(MicrobatchUseOp use, const FactorSolution &start) const;
   void addPassing(mlir::Operation *op, const FactorSolution &start);
   void addValue(mlir::Value value);

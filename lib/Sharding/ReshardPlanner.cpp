@@ -23,8 +23,10 @@ using namespace weft::sharding;
 using Moves = llvm::SmallVector<DigitMove, 4>;
 
 /// Digits up to which axes are cut into primes; beyond, only where the sizes of
-/// the two shardings meet.
-static constexpr int maxFineDigits = 6;
+/// the two shardings meet. The time of a search grows with their permutations.
+static int maxFineDigits(PlanEffort effort) {
+  return effort == PlanEffort::Best ? 6 : 4;
+}
 
 int64_t ReshardPlan::wireBytes() const {
   int64_t total = 0;
@@ -123,9 +125,9 @@ struct Solution {
 
 } // namespace
 
-static Solution solve(DigitProblem problem) {
+static Solution solve(DigitProblem problem, PlanEffort effort) {
   Moves plain = makePlainMoves(problem);
-  if (auto found = searchMoves(problem, costOf(problem, plain)))
+  if (auto found = searchMoves(problem, costOf(problem, plain), effort))
     plain = std::move(*found);
   Moves joined = joinLocalMoves(problem, std::move(plain));
   return {std::move(problem), std::move(joined)};
@@ -136,7 +138,7 @@ static Solution solve(DigitProblem problem) {
 static std::optional<ReshardPlan>
 planPlainly(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
             int64_t elementBytes, const Sharding &from, const Sharding &to,
-            const cost::CollectiveCost &cost) {
+            const cost::CollectiveCost &cost, PlanEffort effort) {
   auto make = [&](DigitCut cut, DigitChoice choice) {
     return makeDigitProblem(mesh, shape, elementBytes, from, to, cost, cut,
                             choice);
@@ -145,7 +147,7 @@ planPlainly(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
       make(DigitCut::Coarse, DigitChoice::Differing);
   if (!problem)
     return std::nullopt;
-  Solution best = solve(std::move(*problem));
+  Solution best = solve(std::move(*problem), effort);
   PathCost bound = costOf(best.problem, best.moves);
   if (bound.collectives > 0) {
     // As finely, and with as much, as the time for a search allows.
@@ -154,11 +156,11 @@ planPlainly(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
           std::pair(DigitCut::Primes, DigitChoice::Differing),
           std::pair(DigitCut::Aligned, DigitChoice::Differing)}) {
       problem = make(cut, choice);
-      if (problem && problem->numMoving() <= maxFineDigits)
+      if (problem && problem->numMoving() <= maxFineDigits(effort))
         break;
     }
     if (problem && problem->digits != best.problem.digits)
-      if (auto found = searchMoves(*problem, bound)) {
+      if (auto found = searchMoves(*problem, bound, effort)) {
         Moves joined = joinLocalMoves(*problem, std::move(*found));
         best = {std::move(*problem), std::move(joined)};
       }
@@ -215,10 +217,11 @@ struct Attempts {
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
   const cost::CollectiveCost &cost;
+  PlanEffort effort;
 
   std::optional<ReshardPlan> plainly(const Sharding &from,
                                      const Sharding &to) const {
-    return planPlainly(mesh, shape, elementBytes, from, to, cost);
+    return planPlainly(mesh, shape, elementBytes, from, to, cost, effort);
   }
   ReshardPlan permute(llvm::ArrayRef<AxisRef> from, llvm::ArrayRef<AxisRef> to,
                       const Sharding &result) const;
@@ -291,16 +294,16 @@ static bool slicesWhatItReduced(const ReshardPlan &plan) {
 static std::optional<ReshardPlan>
 planAnew(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
          const Sharding &from, const Sharding &to,
-         const cost::CollectiveCost &cost) {
+         const cost::CollectiveCost &cost, PlanEffort effort) {
   if (!fits(mesh, shape, from) || !fits(mesh, shape, to))
     return std::nullopt;
-  Attempts attempts{mesh, shape, elementBytes, cost};
+  Attempts attempts{mesh, shape, elementBytes, cost, effort};
   // Partial values of one kind are whole before they become those of another.
   if (!from.unreduced.empty() && !to.unreduced.empty() &&
       from.unreducedKind != to.unreducedKind) {
     Sharding whole = to;
     whole.unreduced.clear();
-    return join(planAnew(mesh, shape, elementBytes, from, whole, cost),
+    return join(planAnew(mesh, shape, elementBytes, from, whole, cost, effort),
                 attempts.plainly(whole, to));
   }
   auto clashing = findClashingAxes(from, to);
@@ -393,15 +396,16 @@ static std::shared_ptr<KnownPlans> findKnown(const Mesh &mesh,
 std::optional<ReshardPlan>
 sharding::planReshard(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                       int64_t elementBytes, const Sharding &from,
-                      const Sharding &to, const cost::CollectiveCost &cost) {
+                      const Sharding &to, const cost::CollectiveCost &cost,
+                      PlanEffort effort) {
   std::vector<int64_t> key(shape.begin(), shape.end());
-  key.push_back(elementBytes);
+  key.insert(key.end(), {elementBytes, static_cast<int64_t>(effort)});
   spell(from, key);
   spell(to, key);
   const std::shared_ptr<KnownPlans> known = findKnown(mesh, cost);
   if (auto found = known->find(key))
     return *found;
-  auto plan = planAnew(mesh, shape, elementBytes, from, to, cost);
+  auto plan = planAnew(mesh, shape, elementBytes, from, to, cost, effort);
   known->add(std::move(key), plan);
   return plan;
 }

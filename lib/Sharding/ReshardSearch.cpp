@@ -29,8 +29,11 @@ using namespace weft::sharding;
 
 namespace {
 
-/// Nearly always enough for six digits; the best plan found by then is taken.
-constexpr size_t maxVisits = 4000;
+/// Nearly always enough for six digits, and for four; the best plan found by
+/// then is taken.
+size_t maxVisits(PlanEffort effort) {
+  return effort == PlanEffort::Best ? 4000 : 64;
+}
 
 /// The same for layouts that differ by the names of such digits only.
 std::string keyOf(const DigitProblem &problem, const DigitLayout &layout) {
@@ -95,7 +98,7 @@ public:
   Search(const DigitProblem &problem, const PathCost &bound)
       : problem(problem), bound(bound), leastCost(problem) {}
 
-  std::optional<llvm::SmallVector<DigitMove, 4>> run();
+  std::optional<llvm::SmallVector<DigitMove, 4>> run(size_t maxVisits);
 
 private:
   /// A path, by its last move.
@@ -258,7 +261,7 @@ llvm::SmallVector<DigitMove, 4> Search::pathTo(int32_t index) const {
   return moves;
 }
 
-std::optional<llvm::SmallVector<DigitMove, 4>> Search::run() {
+std::optional<llvm::SmallVector<DigitMove, 4>> Search::run(size_t maxVisits) {
   DigitMove start{ReshardKind::AllSlice};
   start.result = problem.from;
   reach(std::move(start), {}, -1);
@@ -304,6 +307,7 @@ PathCost sharding::costOf(const DigitProblem &problem,
 }
 
 std::optional<llvm::SmallVector<DigitMove, 4>>
-sharding::searchMoves(const DigitProblem &problem, const PathCost &bound) {
-  return Search(problem, bound).run();
+sharding::searchMoves(const DigitProblem &problem, const PathCost &bound,
+                      PlanEffort effort) {
+  return Search(problem, bound).run(maxVisits(effort));
 }

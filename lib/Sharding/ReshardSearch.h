@@ -10,6 +10,8 @@
 
 #include "ReshardMoves.h"
 
+#include "weft/Sharding/ReshardPlanner.h"
+
 #include <compare>
 
 namespace weft::sharding {
@@ -37,7 +39,8 @@ PathCost costOf(const DigitProblem &problem, llvm::ArrayRef<DigitMove> moves);
 /// than `bound`. None if there are none, or if they were not found within a
 /// fixed number of visits (only with many digits).
 std::optional<llvm::SmallVector<DigitMove, 4>>
-searchMoves(const DigitProblem &problem, const PathCost &bound);
+searchMoves(const DigitProblem &problem, const PathCost &bound,
+            PlanEffort effort);
 
 } // namespace weft::sharding
 

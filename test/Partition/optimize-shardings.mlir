@@ -313,22 +313,22 @@ func.func @sum_of_microbatches(
 
 weft.mesh @mesh = <["data"=8]>
 
-// A sum that takes a fifth of the memory of a device is held in shards, though
-// each micro-batch reduces for it.
+// A sum that would fill the memory of a device is held in shards, though each
+// micro-batch reduces for it.
 // CHECK-LABEL: func.func @large_sum_of_microbatches
 // CHECK:         weft.microbatch_sum
 // CHECK-SAME:      weft.shardings = [#weft.sharding<@mesh, [{"data"}, {}]>]
 func.func @large_sum_of_microbatches(
-    %x: tensor<4x524288x65536xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>},
-    %g: tensor<4x524288x65536xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>})
-    -> (tensor<65536x65536xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
-  %xi = weft.microbatch_slice %x dim = 0 of <"step", 4> : tensor<4x524288x65536xbf16> -> tensor<524288x65536xbf16>
-  %gi = weft.microbatch_slice %g dim = 0 of <"step", 4> : tensor<4x524288x65536xbf16> -> tensor<524288x65536xbf16>
-  %dw = weft.dot_general %xi, %gi contracting = [0] x [0] : (tensor<524288x65536xbf16>, tensor<524288x65536xbf16>) -> tensor<65536x65536xbf16>
-  %wide = arith.extf %dw : tensor<65536x65536xbf16> to tensor<65536x65536xf32>
-  %rows = weft.constraint %wide <@mesh, [{"data"}, {}]> : tensor<65536x65536xf32>
-  %sum = weft.microbatch_sum %rows of <"step", 4> : tensor<65536x65536xf32>
-  return %sum : tensor<65536x65536xf32>
+    %x: tensor<4x524288x131072xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>},
+    %g: tensor<4x524288x131072xbf16> {weft.sharding = #weft.sharding<@mesh, [{}, {"data"}, {}]>})
+    -> (tensor<131072x131072xf32> {weft.sharding = #weft.sharding<@mesh, [{"data"}, {}]>}) {
+  %xi = weft.microbatch_slice %x dim = 0 of <"step", 4> : tensor<4x524288x131072xbf16> -> tensor<524288x131072xbf16>
+  %gi = weft.microbatch_slice %g dim = 0 of <"step", 4> : tensor<4x524288x131072xbf16> -> tensor<524288x131072xbf16>
+  %dw = weft.dot_general %xi, %gi contracting = [0] x [0] : (tensor<524288x131072xbf16>, tensor<524288x131072xbf16>) -> tensor<131072x131072xbf16>
+  %wide = arith.extf %dw : tensor<131072x131072xbf16> to tensor<131072x131072xf32>
+  %rows = weft.constraint %wide <@mesh, [{"data"}, {}]> : tensor<131072x131072xf32>
+  %sum = weft.microbatch_sum %rows of <"step", 4> : tensor<131072x131072xf32>
+  return %sum : tensor<131072x131072xf32>
 }
 
 // -----

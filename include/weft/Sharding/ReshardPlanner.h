@@ -97,6 +97,11 @@ struct ReshardPlan {
   size_t numCollectives() const;
 };
 
+/// How long a plan may be looked for. An estimate is for prices of many
+/// reshards: where shardings differ in more than four sub-axes there may be a
+/// cheaper plan.
+enum class PlanEffort : uint8_t { Best, Estimate };
+
 /// The cheapest steps from `from` to `to`; no steps if the two place data
 /// alike. None if a sharding does not fit the shape: another rank, axes that do
 /// not divide a dimension, or sharding::checkSharding has something to say; and
@@ -105,7 +110,8 @@ std::optional<ReshardPlan> planReshard(const Mesh &mesh,
                                        llvm::ArrayRef<int64_t> shape,
                                        int64_t elementBytes,
                                        const Sharding &from, const Sharding &to,
-                                       const cost::CollectiveCost &cost);
+                                       const cost::CollectiveCost &cost,
+                                       PlanEffort effort = PlanEffort::Best);
 
 /// `all_gather dim 0 over {"a"}`, in the words of the collective ops.
 std::string print(const Mesh &mesh, const ReshardStep &step);
