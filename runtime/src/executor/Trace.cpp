@@ -20,7 +20,7 @@
 
 namespace weft::runtime {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Time = std::chrono::steady_clock::time_point;
 
 /// As it is: JSON has escapes of its own.
@@ -28,7 +28,8 @@ static std::string text(const flatbuffers::String *string) {
   return std::string(view(string));
 }
 
-static void addInstruction(Json &args, const plan::Instruction &instruction) {
+static void addInstruction(OrderedJson &args,
+                           const plan::Instruction &instruction) {
   if (!view(instruction.cause()).empty())
     args["cause"] = text(instruction.cause());
   if (!view(instruction.location()).empty())
@@ -51,13 +52,13 @@ static void addInstruction(Json &args, const plan::Instruction &instruction) {
                      plan::Sort, plan::Convolution> auto &) {});
 }
 
-static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
-                      int stream, Time origin) {
+static OrderedJson eventJson(const plan::Plan &plan, const TraceEvent &event,
+                             int rank, int stream, Time origin) {
   const plan::Entry &entry = *plan.entries()->Get(event.entry);
   const auto micros = [](auto duration) {
     return std::chrono::duration<double, std::micro>(duration).count();
   };
-  Json args = {{"entry", text(entry.name())}};
+  OrderedJson args = {{"entry", text(entry.name())}};
   std::string name;
   if (entry.timeline()) {
     name = text(entry.timeline()->messages()->Get(event.instruction)->label());
@@ -86,8 +87,8 @@ static Json eventJson(const plan::Plan &plan, const TraceEvent &event, int rank,
           {"args", std::move(args)}};
 }
 
-static Json metadata(std::string_view key, int rank, int stream,
-                     const std::string &name) {
+static OrderedJson metadata(std::string_view key, int rank, int stream,
+                            const std::string &name) {
   return {{"name", key},
           {"ph", "M"},
           {"pid", rank},
@@ -95,8 +96,8 @@ static Json metadata(std::string_view key, int rank, int stream,
           {"args", {{"name", name}}}};
 }
 
-static Json bubbleJson(const Bubble &bubble, int rank, int stream,
-                       Time origin) {
+static OrderedJson bubbleJson(const Bubble &bubble, int rank, int stream,
+                              Time origin) {
   const auto micros = [](auto duration) {
     return std::chrono::duration<double, std::micro>(duration).count();
   };
@@ -107,18 +108,18 @@ static Json bubbleJson(const Bubble &bubble, int rank, int stream,
           {"dur", micros(bubble.end - bubble.begin)},
           {"pid", rank},
           {"tid", stream},
-          {"args", Json::object()}};
+          {"args", OrderedJson::object()}};
 }
 
-static Json traceJson(const Plan &whole,
-                      const std::vector<const RankTrace *> &ranks) {
+static OrderedJson traceJson(const Plan &whole,
+                             const std::vector<const RankTrace *> &ranks) {
   const plan::Plan &plan = whole.contents();
   Time origin = Time::max();
   for (const RankTrace *rank : ranks)
     for (const TraceTrack *track : {&rank->compute, &rank->communication})
       for (const TraceEvent &event : track->events)
         origin = std::min(origin, event.begin);
-  Json events = Json::array();
+  OrderedJson events = OrderedJson::array();
   const std::vector<std::vector<Bubble>> bubbles = findBubbles(plan, ranks);
   constexpr int bubbleStream = std::size(RankTrace::all);
   for (size_t r = 0; r < ranks.size(); ++r) {
@@ -152,7 +153,7 @@ Status writeTraceFile(const std::string &path, const Plan &plan,
   // throw.
   const std::string json =
       traceJson(plan, ranks)
-          .dump(-1, ' ', false, Json::error_handler_t::replace);
+          .dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   WEFT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
                         OutputFile::create(path));
   WEFT_RETURN_IF_ERROR(file->append(json));

@@ -72,6 +72,11 @@ struct Operand {
   int64_t elements;
 };
 
+/// One dimension of a tensor within a buffer.
+struct Extent {
+  int64_t size, stride;
+};
+
 /// `what` is for the message that the buffer does not exist.
 Result<Operand> findOperand(const plan::Entry &entry, uint32_t index,
                             std::string_view what);

@@ -16,10 +16,6 @@
 namespace weft::runtime {
 namespace {
 
-/// One dimension in memory.
-struct Extent {
-  int64_t size, stride;
-};
 using Extents = std::vector<Extent>;
 
 /// The dimensions of one of the tensors, of which its part of each window is

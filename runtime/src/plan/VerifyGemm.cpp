@@ -15,12 +15,6 @@
 namespace weft::runtime {
 namespace {
 
-/// One dimension of a matrix in memory.
-struct Extent {
-  int64_t size;
-  int64_t stride;
-};
-
 /// What an epilogue has beside the GEMM, and what it does to it.
 struct EpilogueTensors {
   bool readsBias = false, writesBias = false;

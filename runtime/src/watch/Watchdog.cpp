@@ -21,7 +21,7 @@ namespace weft::runtime {
 
 using namespace std::chrono_literals;
 
-static constexpr auto lookInterval = 50ms;
+static constexpr auto checkInterval = 50ms;
 /// How often the store is asked for a failure, and told of a move and of none.
 static constexpr auto askInterval = 250ms;
 static constexpr auto publishInterval = 500ms;
@@ -109,7 +109,7 @@ void Watchdog::loop() {
     lock.unlock();
     look();
     lock.lock();
-    wake.wait_for(lock, lookInterval, [&] { return isStopping; });
+    wake.wait_for(lock, checkInterval, [&] { return isStopping; });
   }
   // A failure that was found at the very end is told all the same.
   std::lock_guard<std::mutex> last(reported);
@@ -136,7 +136,8 @@ void Watchdog::look() {
   const Clock::time_point now = Clock::now();
   // Of a longer gap the process was stopped in most, and its device or its
   // peers may be what has to come next.
-  still += std::min<std::chrono::nanoseconds>(now - lastLook, 4 * lookInterval);
+  still +=
+      std::min<std::chrono::nanoseconds>(now - lastLook, 4 * checkInterval);
   lastLook = now;
   const Progress progress = here();
   if (progress != seen) {
