@@ -30,9 +30,8 @@ using llvm::createStringError;
 
 llvm::Error weft::lowerToLlvmDialect(ModuleOp module) {
   PassManager passes(module.getContext());
-#ifdef NDEBUG
+  // What comes of it is verified when it is translated.
   passes.enableVerifier(false);
-#endif
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertVectorToLLVMPass());
