@@ -9,6 +9,8 @@
 function(weft_add_library name)
   cmake_parse_arguments(ARG "PLAIN" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  # Two files of 16 take a fifth longer than one of 32, for what both read.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 32)
   if(ARG_PLAIN)
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
     target_compile_options(${name} PRIVATE -Wall -Wextra)

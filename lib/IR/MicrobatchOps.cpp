@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IdentityRule.h"
+
 #include "weft/IR/VjpBuilder.h"
 #include "weft/IR/WeftOps.h"
 
@@ -53,11 +55,6 @@ static ShardingRule rule(RankedTensorType whole, int64_t dim, bool slices) {
   rule.operands.push_back(slices ? ofWhole : ofSingle);
   rule.results.push_back(slices ? ofSingle : ofWhole);
   return rule;
-}
-
-static ShardingRule identityRule(RankedTensorType type) {
-  return sharding::elementwiseRule(type.getShape(), {size_t(type.getRank())},
-                                   /*numResults=*/1);
 }
 
 //===----------------------------------------------------------------------===//

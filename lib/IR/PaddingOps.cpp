@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IdentityRule.h"
 #include "ShapeChecks.h"
 #include "weft/IR/WeftOps.h"
 
@@ -32,9 +33,7 @@ LogicalResult MaskPaddingOp::verify() {
 }
 
 sharding::ShardingRule MaskPaddingOp::getShardingRule() {
-  RankedTensorType type = getType();
-  return sharding::elementwiseRule(type.getShape(), {size_t(type.getRank())},
-                                   /*numResults=*/1);
+  return identityRule(getType());
 }
 
 /// A sum over devices would have the value as often as there are devices.

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IdentityRule.h"
+
 #include "weft/IR/WeftOps.h"
 
 #include "mlir/IR/Matchers.h"
@@ -36,12 +38,6 @@ static ShardingRule startFromResult(Operation *op, OpCategory category) {
   for (int64_t size : type.getShape())
     result.push_back({rule.addFactor(size)});
   return rule;
-}
-
-/// Rule of an op whose operand and result have one shape.
-static ShardingRule identityRule(RankedTensorType type) {
-  return sharding::elementwiseRule(type.getShape(), {size_t(type.getRank())},
-                                   /*numResults=*/1);
 }
 
 //===----------------------------------------------------------------------===//

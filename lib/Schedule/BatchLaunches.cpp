@@ -35,7 +35,7 @@ using namespace weft;
 
 /// Whether each element of the kernel's results is computed on its own. Then
 /// its blocks need no workspace, which the sets of a batch would share.
-static bool isElementwise(func::FuncOp kernel) {
+static bool isElementwiseKernel(func::FuncOp kernel) {
   WalkResult walked = kernel.walk([](Operation *op) {
     auto nest = dyn_cast<linalg::LinalgOp>(op);
     bool reduces = isa<ReduceOp, ScatterAddOp>(op) ||
@@ -89,7 +89,7 @@ int32_t LaunchKinds::of(LaunchOp launch) {
   auto [known, isNew] = elementwise.try_emplace(launch.getKernelAttr());
   if (isNew)
     known->second =
-        isElementwise(symbols.lookup<func::FuncOp>(launch.getKernel()));
+        isElementwiseKernel(symbols.lookup<func::FuncOp>(launch.getKernel()));
   if (!known->second || launch.getBatch() != 1)
     return -1;
   Builder b(launch.getContext());

@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace weft;
 
 /// The share of the peak that copies must save to be worth their launches.
-static constexpr double leastGain = 0.005;
+static constexpr double leastPeakSaved = 0.005;
 /// The most that is copied, of the bytes that are saved, unless memory is
 /// limited: copies take time.
 static constexpr double mostCopied = 0.25;
@@ -165,7 +165,7 @@ void EarlyParts::run(bool copiesLarge) {
     peak = findPeak(findLifetimes());
     const auto saved = double(least - peak.bytes);
     const int64_t bytes = bytesOfCopies();
-    if (saved > leastGain * double(least) &&
+    if (saved > leastPeakSaved * double(least) &&
         (copiesLarge || double(bytes - copied) <= mostCopied * saved)) {
       least = peak.bytes;
       copied = bytes;

@@ -40,7 +40,7 @@ using namespace weft;
 
 /// A share of a program's time that it must gain: less is within the error of
 /// the model, and not worth the memory.
-static constexpr double leastGain = 0.01;
+static constexpr double leastTimeSaved = 0.01;
 
 namespace {
 
@@ -169,7 +169,7 @@ struct KeepGathered : weft::impl::KeepGatheredBase<KeepGathered> {
     if (kept.count > 0) {
       const double before = secondsOf(function, model),
                    seconds = secondsOf(copy, model);
-      if (seconds < (1 - leastGain) * before) {
+      if (seconds < (1 - leastTimeSaved) * before) {
         function.getBody().takeBody(copy.getBody());
         addSavedTime(function.front(),
                      {std::to_string(kept.count) +

@@ -24,7 +24,6 @@
 using namespace mlir;
 using namespace weft;
 
-static constexpr double picosecondsPerSecond = 1e12;
 /// An op that takes no time is no step unless it has more operands.
 static constexpr size_t mostPassedOn = 8;
 

@@ -55,7 +55,7 @@ static bool isMadeByMatmul(Operation *op, int64_t depth = mostLookedBehind) {
 static constexpr double mostLost = 0.5;
 /// A share of a block's time that pieces must save: less is within the error of
 /// the model, and not worth a larger program.
-static constexpr double leastGain = 0.02;
+static constexpr double leastBlockTimeSaved = 0.02;
 /// A share of its time that a collective must be waited for.
 static constexpr double leastExposed = 0.1;
 
@@ -222,7 +222,7 @@ Cut Chooser::fastest() {
     return {};
   before = predictPieces(block, {}, 1, model);
   Cut best;
-  best.seconds = (1 - leastGain) * before.seconds;
+  best.seconds = (1 - leastBlockTimeSaved) * before.seconds;
   for (Attribute axes : findAxes()) {
     const Ops others = best.collectives;
     size_t last = 0;

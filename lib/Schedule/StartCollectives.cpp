@@ -68,7 +68,6 @@ static void eraseBarriers(Block &block) {
   }
 }
 
-static constexpr double picosecondsPerSecond = 1e12;
 /// Far from what an integer of picoseconds can hold.
 static constexpr double mostSeconds = 1e6;
 

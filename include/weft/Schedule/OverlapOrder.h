@@ -50,6 +50,9 @@
 
 namespace weft {
 
+/// The times of steps are integers, so that orders are the same everywhere.
+inline constexpr double picosecondsPerSecond = 1e12;
+
 struct Step {
   /// Steps whose results this one uses; all come earlier in the program.
   llvm::SmallVector<int32_t, 4> operands;
