@@ -495,6 +495,7 @@ FailureOr<std::string> compileModule(ModuleOp module,
   if (failed(choices))
     return failure();
   PlanMetadata metadata = options.metadata;
+  metadata.erase(std::string(kChoicesKey));
   if (!choices->empty())
     metadata[std::string(kChoicesKey)] = *choices;
   return writePlan(module, options.target, metadata);

@@ -32,8 +32,8 @@ bool movesBefore(mlir::Operation *op);
 bool takesMoreBytes(mlir::Operation *op);
 
 /// Whether the value is only added up over micro-batches, by linear ops:
-/// its terms can be reduced after the last one. Constraints on the way say how
-/// the sum is split.
+/// its terms can be reduced after the last one. Constraints and reshards on the
+/// way say how the sum is split.
 bool isAddedUp(mlir::Value value);
 
 /// How an op commutes with sums over devices, where it is worth while. On their

@@ -26,7 +26,7 @@ def microbatches(value_and_grad_fn: Callable, n: int, *, dtype: Any = None) -> C
     does not grow with `n`: the activations of one are gone before those of the next are there.
     Values and gradients are added in order, in `dtype` if it is given and in their own types
     otherwise, then divided by n; integers are added only. Devices add up what they have of
-    gradients before they exchange it: there is one reduction of them a step.
+    gradients before they exchange it: there is one reduction of them a step, as long as they fit.
     """
     if not isinstance(n, numbers.Integral) or n < 1:
         raise ValueError(f"microbatches needs a number of at least 1, got {n!r}")
