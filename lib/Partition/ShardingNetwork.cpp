@@ -29,6 +29,10 @@ static constexpr double stepsPerWork = 10;
 /// What a byte costs that is held beyond what propagation would hold, over what
 /// it takes to move it.
 static constexpr double shareOfHeldByte = 0.1;
+/// The kernel that uses terms made of a whole value makes them. That a sum is
+/// no longer where its matmul can hide it in pieces decides where nothing else
+/// does.
+static constexpr double passesOfMask = 0.2;
 /// What is added up over micro-batches is held during all of them. Where the
 /// start would fill more than this share of a device, memory is short, and all
 /// of it costs as much as a step.
@@ -391,15 +395,16 @@ Cost ShardingNetwork::costOf(Id from, Id to, Value value,
                 maskSeconds(from, to, value));
 }
 
-/// What it takes to make terms of a whole value: zeros on all devices but one,
-/// in a pass of its own where the value is large.
+/// What it takes each micro-batch to make terms of a whole value: zeros on all
+/// devices but one. In a program without them what else terms lead to, sums of
+/// several at once, is worth more.
 double ShardingNetwork::maskSeconds(Id from, Id to, Value value) const {
-  const double bytes = bytesOnDevice(value, to);
+  const double bytes = bytesOnDevice(value, to),
+               runs = runsOf(rootOf(value).getDefiningOp());
   if (!prices.get(from).unreduced.empty() || prices.get(to).unreduced.empty() ||
-      bytes <= prices.smallBytes())
+      runs == 1 || bytes <= prices.smallBytes())
     return 0;
-  return runsOf(rootOf(value).getDefiningOp()) * 2 * bytes *
-         prices.secondsPerByte();
+  return runs * passesOfMask * bytes * prices.secondsPerByte();
 }
 
 /// What it costs to move a value: a row for each sharding at the end with the
