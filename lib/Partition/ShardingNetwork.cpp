@@ -286,12 +286,21 @@ void ShardingNetwork::addConstraint(Operation *op) {
   addVariable(added, start);
 }
 
+/// The function is that of all stages of a pipeline, of which each has a
+/// device.
+double ShardingNetwork::memoryOfStages() {
+  MeshOp mesh = findMesh(function->getParentOfType<ModuleOp>());
+  return prices.memoryOfDevice() *
+         double(mesh.getMesh().toMesh().numDevices()) /
+         double(prices.getMesh().numDevices());
+}
+
 bool ShardingNetwork::isMemoryShort() {
   double bytes = startMoves.bytesAlive;
   for (BlockArgument argument : function.getArguments())
     bytes += bytesOnDevice(argument, prices.intern(getSharding(argument),
                                                    typeOf(argument).getRank()));
-  return bytes > shareOfShortMemory * prices.memoryOfDevice();
+  return bytes > shareOfShortMemory * memoryOfStages();
 }
 
 /// What all micro-batches use is held in no larger shards than some op takes it
@@ -341,7 +350,7 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     return;
   // Each micro-batch reads the sum and writes it.
   const double perByte =
-      (isMemoryShort() ? startSeconds / prices.memoryOfDevice() : 0) +
+      (isMemoryShort() ? startSeconds / memoryOfStages() : 0) +
       2 * double(microbatches.loopOf(op).getCount()) * prices.secondsPerByte();
   std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies)

@@ -152,6 +152,7 @@ private:
   FactorSolution asConstrained(mlir::Operation *op);
   void addConstraint(mlir::Operation *op);
   double maskSeconds(Id from, Id to, mlir::Value value) const;
+  double memoryOfStages();
   bool isMemoryShort();
   double mostHeldBytes(MicrobatchUseOp use, const FactorSolution &start) const;
   void addPassing(mlir::Operation *op, const FactorSolution &start);

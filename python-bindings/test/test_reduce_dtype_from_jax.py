@@ -74,9 +74,10 @@ def lowered(optimizer, reduce_dtype="float32", rest=P(), donate=(0, 1), dtype=jn
 
 
 def sums(program):
-    """(collective, type) of the arrays that are summed over devices, but for those of muon itself,
-    which multiplies matrices that are split."""
-    text = "\n".join(line for line in program.as_text("spmd").splitlines()
+    """(collective, type) of the arrays that are summed over devices as propagated, since the choice by cost knows the
+    type; but for those of muon itself, which multiplies matrices that are split."""
+    spmd = program.source.lower("spmd", **program._options | {"optimize_shardings": False})
+    text = "\n".join(line for line in spmd.splitlines()
                      if os.path.basename(__file__) in line or "_muon.py" not in line)
     return sorted(re.findall(r"weft\.(all_reduce|reduce_scatter) sum .* : tensor<(?:\d+x)+(\w+)>", text))
 
