@@ -52,6 +52,7 @@ class Metrics:
         self._file = open(path, "w", newline="")
         self._rows = csv.writer(self._file)
         self._rows.writerows([["step", "loss", "validation"], *kept])
+        self._file.flush()
 
     def add(self, step, loss, validation):
         self._rows.writerow([step, f"{loss:.9g}", "" if validation is None else f"{validation:.9g}"])

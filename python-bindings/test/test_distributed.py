@@ -3,6 +3,7 @@
 """Programs in several processes: the numbers of one, and what happens when one of them fails."""
 
 import json
+import socket
 import sys
 import time
 
@@ -49,6 +50,34 @@ def test_an_exception_in_one_process_stops_the_others(mpirun):
     both = run([*mpirun, "-n", 2, sys.executable, "-c", PROGRAM, "raise"])
     assert both.returncode != 0
     assert "ValueError: planted" in both.stderr
+
+
+HOSTS = """
+import os
+import sys
+
+# A process on each of two hosts, as launchers say it.
+os.environ.update(OMPI_COMM_WORLD_LOCAL_SIZE="1", OMPI_COMM_WORLD_LOCAL_RANK="0", MPI_LOCALNRANKS="1", MPI_LOCALRANKID="0",
+                  MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[1])
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+step = weft.jit(lambda x: (x * 2).sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+plan = step.lower(np.ones(4 << 16, np.float32)).compile().plan
+arenas = weft.Session(plan).arena_bytes
+weft.Session(plan, memory_limit=int(sum(arenas) * float(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("share, accepted", [(1.5, True), (0.5, False)])
+def test_a_host_needs_memory_for_its_own_ranks(mpirun, share, accepted):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", HOSTS, port, share])
+    assert (both.returncode == 0) is accepted, both.stderr
+    assert accepted or "2 ranks need arenas of" in both.stderr
 
 
 STOPS = """

@@ -61,7 +61,8 @@ CpuRanks::gather(std::span<const std::byte> mine,
   return all;
 }
 
-static Status checkMachine(const RankRequest &request, int64_t processes) {
+/// `ranks`: how many of the plan's this host has.
+static Status checkMachine(const RankRequest &request, int64_t ranks) {
   const plan::Target &target = *request.plan.contents().target();
   std::vector<std::string> features;
   if (target.features())
@@ -73,7 +74,6 @@ static Status checkMachine(const RankRequest &request, int64_t processes) {
                              ? request.options.memoryLimit
                              : physicalMemory();
   const Roles roles(request.plan.contents(), request.mesh);
-  const int64_t ranks = request.plan.ranks() / processes;
   unsigned __int128 needed = 0;
   for (uint32_t role = 0; role < roles.count(); ++role)
     needed += static_cast<unsigned __int128>(roles.arenaBytes(role)) * ranks /
@@ -92,8 +92,10 @@ Result<std::unique_ptr<RankSet>> createCpuRanks(const RankRequest &request) {
   Bootstrap *bootstrap = request.options.bootstrap.get();
   if (bootstrap && bootstrap->launch().world == 1)
     bootstrap = nullptr;
-  WEFT_RETURN_IF_ERROR(
-      checkMachine(request, bootstrap ? bootstrap->launch().localWorld : 1));
+  int64_t here = request.plan.ranks();
+  if (bootstrap)
+    here = here * bootstrap->launch().localWorld / bootstrap->launch().world;
+  WEFT_RETURN_IF_ERROR(checkMachine(request, here));
   const plan::Plan &plan = request.plan.contents();
   WEFT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(plan));
   std::vector<GroupRanks> groups;
