@@ -100,6 +100,8 @@ ShardingNetwork::ShardingNetwork(func::FuncOp function, const OpChoices &start,
   startMoves = movesOf(start);
   startSeconds = startMoves.countedSeconds + startMoves.exchangeSeconds +
                  workAtStart[0] + workAtStart[1];
+  if (isMemoryShort())
+    secondsPerHeldByte = startSeconds / memoryOfStages();
   for (auto &[op, added] : options)
     if (added.variable >= 0)
       addWork(op, start.at(op));
@@ -350,7 +352,7 @@ void ShardingNetwork::addPassing(Operation *op, const FactorSolution &start) {
     return;
   // Each micro-batch reads the sum and writes it.
   const double perByte =
-      (isMemoryShort() ? startSeconds / memoryOfStages() : 0) +
+      secondsPerHeldByte +
       2 * double(microbatches.loopOf(op).getCount()) * prices.secondsPerByte();
   std::vector<Cost> costs;
   for (const OpStrategy &strategy : added.strategies)

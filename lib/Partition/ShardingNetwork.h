@@ -222,6 +222,8 @@ private:
   double workAtStart[2] = {0, 0};
   /// That, and what counts of moves.
   double startSeconds = 0;
+  /// Of sums of micro-batches, while memory is short.
+  double secondsPerHeldByte = 0;
   llvm::MapVector<mlir::Operation *, Options> options;
   /// A value that is kept, as its op makes it and as its users need it.
   struct KeptValue {
