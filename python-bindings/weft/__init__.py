@@ -34,6 +34,7 @@ from .stages import stage_boundary
 from .summary_writer import SummaryWriter
 from .tracing import ConcretizationTypeError, NoTraceError, ShapeError, UnexpectedTracerError
 
+from . import ending as _ending  # noqa: F401
 from . import data, distributed, lax, models, nn, numpy, optim, pipeline, random
 from .auto import Auto, AutoPlan, auto
 from .sweep import sweep

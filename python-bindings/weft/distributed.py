@@ -7,15 +7,15 @@
         print(...)
 
 Started with `mpirun -n 2 python train.py`, each process has half of the ranks of every plan that
-has several; a plan of one rank runs in each. All processes make the same calls in the same order.
+has several; a plan of one rank runs in each. All processes make the same calls in the same order,
+and come to the end of the program together: one that ends while others wait for it is a failure.
 """
 
 from __future__ import annotations
 
-import atexit
 import signal
-import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _job = None
@@ -48,10 +48,9 @@ def initialize(
             f"weft.distributed.initialize() got num_processes={num_processes} and process_id={process_id} without "
             "coordinator_address; give it as host:port of process 0, or leave all three to mpirun or srun")
     address = "" if coordinator_address is None else f"tcp://{coordinator_address}"
-    _job = _runtime.Bootstrap.connect(address, num_processes, process_id, initialization_timeout, heartbeat)
+    _job = _interruptible(lambda: _runtime.Bootstrap.connect(
+        address, num_processes, process_id, initialization_timeout, heartbeat))
     _is_initialized = True
-    if _job:
-        atexit.register(_end)
 
 
 def is_initialized() -> bool:
@@ -152,13 +151,21 @@ class PreemptionHandler:
         return self._is_reached
 
 
-def _end() -> None:
-    """The other processes learn at once of an exception that nobody caught; else this one stays
-    until all have come to their ends."""
-    if (error := getattr(sys, "last_value", None)) is not None:
-        _job.fail(f"process {process_index()}: {type(error).__name__}: {error}")
-        return
-    try:
-        _job.barrier("the end of the program", 30)
-    except Exception as error:
-        print(f"error: {error}", file=sys.stderr)
+def _interruptible(function: Callable[[], Any]) -> Any:
+    """What `function` returns or raises, called in a thread: signals are handled while it waits."""
+    outcome: list[Any] = []
+
+    def call() -> None:
+        try:
+            outcome.extend((function(), None))
+        except Exception as error:
+            outcome.extend((None, error))
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result

@@ -120,10 +120,11 @@ def test_a_killed_process_ends_the_job(mpirun, plan, tmp_path):
         job.signal(signal.SIGKILL, process=1)
         begin = time.monotonic()
         text, status = job.end()
-        assert time.monotonic() - begin < 20
+        assert time.monotonic() - begin < 5
     assert status != 0
-    # Who started the processes may end the other one before it can say so.
-    assert re.search(r"process 1 \(ranks 2, 3\) ended|ignal 9|task 1: Killed", text), text
+    # Who started the processes may end the other one before it can say so, and so does UCX if that one reads the
+    # memory of the killed one at this moment.
+    assert re.search(r"process 1 \(ranks 2, 3\) ended|ignal 9|task 1: Killed|returned -1: No such process", text), text
 
 
 @pytest.mark.parametrize("process", [0, 1])
@@ -149,14 +150,17 @@ def test_a_stopped_process_is_named_by_the_other_one(mpirun, plan, process, tmp_
 def test_a_stopped_process_is_noticed_long_before_the_deadline(mpirun, plan, process, tmp_path):
     with Job(mpirun, plan, tmp_path, deadline=90) as job:
         job.signal(signal.SIGSTOP, process)
-        begin = time.monotonic()
+        begin, report = time.monotonic(), tmp_path / f"weft-failure-rank-{2 - 2 * process}.txt"
+        while not report.exists():
+            assert time.monotonic() - begin < 5
+            time.sleep(0.05)
+        # The launcher may wait for the one that is stopped.
         text, status = job.end()
-        assert time.monotonic() - begin < 30
     assert status != 0
     said = (rf"process {process} \(ranks {2 * process}, {2 * process + 1}\) has not answered for 3 s; "
             "it is stopped or its machine hangs")
     assert re.search(rf"error: {said}; rank {2 - 2 * process} is in step \d+ \w+", text), text
-    report = (tmp_path / f"weft-failure-rank-{2 - 2 * process}.txt").read_text()
+    report = report.read_text()
     assert re.search(said, report) and "last events of this rank:\n" in report, report
 
 

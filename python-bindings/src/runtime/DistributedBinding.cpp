@@ -76,15 +76,23 @@ void bindDistributed(nb::module_ &m) {
              nb::gil_scoped_release unlocked;
              self.fail(message);
            })
-      .def("barrier",
-           [](Bootstrap &self, const std::string &what, double seconds) {
+      .def("gather",
+           [](Bootstrap &self, const std::string &what,
+              const std::string &value, double seconds) {
              const auto timeout = valueOrRaise(deadlineOf(seconds));
-             Status status = [&] {
+             Result<std::vector<std::string>> values = [&] {
                nb::gil_scoped_release unlocked;
-               return self.barrier(what, timeout);
+               return self.gather(what, value, timeout);
              }();
-             raiseIfFailed(status);
-           });
+             return valueOrRaise(std::move(values));
+           })
+      .def("end", [](Bootstrap &self) {
+        Result<bool> all = [&] {
+          nb::gil_scoped_release unlocked;
+          return self.end();
+        }();
+        return valueOrRaise(std::move(all));
+      });
 }
 
 } // namespace weft::runtime

@@ -51,8 +51,13 @@ Status checkSameTransfer(const Transfer &from, int sender, const Transfer &to,
                   describe(to, false, receiver), describeParts(to)));
 }
 
-Status missingTransfer(const Transfer &transfer, bool sends, int rank,
-                       int peer) {
+Status missingTransfer(const Transfer &transfer, bool sends, int rank, int peer,
+                       bool hasPeerEnded) {
+  if (hasPeerEnded)
+    return deadlineExceeded(fmt::format(
+        "{}: rank {} will not {} it: its process has come to the end of its "
+        "program",
+        describe(transfer, sends, rank), peer, verbOf(!sends)));
   return deadlineExceeded(fmt::format(
       "{}: rank {} did not {} it within {}", describe(transfer, sends, rank),
       peer, verbOf(!sends), describeDuration(transfer.timeout)));

@@ -16,9 +16,10 @@ namespace weft::runtime {
 Status checkSameTransfer(const Transfer &from, int sender, const Transfer &to,
                          int receiver);
 
-/// Of `rank`, which sends or receives, when `peer` does not start it.
-Status missingTransfer(const Transfer &transfer, bool sends, int rank,
-                       int peer);
+/// Of `rank`, which sends or receives, when `peer` does not start it, or never
+/// will because its process has ended.
+Status missingTransfer(const Transfer &transfer, bool sends, int rank, int peer,
+                       bool hasPeerEnded = false);
 
 } // namespace weft::runtime
 

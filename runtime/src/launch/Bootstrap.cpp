@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <sstream>
 #include <utility>
 
 namespace weft::runtime {
@@ -28,6 +28,13 @@ using namespace std::chrono_literals;
 static constexpr auto grace = 2s;
 /// How long rank 0 may take to answer where nobody is taken for stopped.
 static constexpr auto longestAnswer = 60s;
+
+/// The ranks that have ended: "0,3". And that all have.
+static constexpr const char *endedKey = "ended";
+static constexpr const char *allEndedKey = "ended/all";
+static std::string endedKeyOf(int rank) {
+  return fmt::format("ended/{}", rank);
+}
 
 Result<std::chrono::nanoseconds> heartbeatOf(double seconds) {
   if (seconds == 0 || (seconds >= 1 && seconds <= 1e9))
@@ -48,7 +55,8 @@ Bootstrap::~Bootstrap() {
     return;
   }
   heartbeat.reset();
-  (void)theStore->set(fmt::format("ended/{}", theLaunch.rank), "");
+  sayEnded();
+  (void)theStore->set(leftKey(theLaunch.rank), "");
   theStore->leave();
   if (theLaunch.rank != 0)
     return;
@@ -57,7 +65,7 @@ Bootstrap::~Bootstrap() {
   for (int r = 1; r < theLaunch.world; ++r) {
     const auto lost = theStore->find(lostKey(r));
     if (lost.ok() && !*lost)
-      (void)theStore->wait(fmt::format("ended/{}", r), budget);
+      (void)theStore->wait(leftKey(r), budget);
   }
 }
 
@@ -126,21 +134,84 @@ Status Bootstrap::missing(const std::string &key,
   return notArrived(theLaunch, arrived, theStore->address(), timeout);
 }
 
+/// From rank 0.
 Result<std::optional<std::string>>
 Bootstrap::await(const std::string &key, std::chrono::nanoseconds timeout) {
   WaitBudget budget(timeout);
   for (Backoff backoff;; backoff.sleep(budget)) {
-    WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
-    if (value || budget.isSpent())
-      return value;
+    // What was there before a failure holds.
     const Status failed = failure();
-    if (failed.ok())
-      continue;
-    // What was there before the failure holds.
-    WEFT_ASSIGN_OR_RETURN(auto earlier, theStore->find(key));
-    return earlier ? Result<std::optional<std::string>>(std::move(earlier))
-                   : failed;
+    WEFT_ASSIGN_OR_RETURN(const bool gone, isGone(0));
+    WEFT_ASSIGN_OR_RETURN(auto value, theStore->find(key));
+    if (value)
+      return value;
+    WEFT_RETURN_IF_ERROR(failed);
+    if (gone)
+      return endOf(0);
+    if (budget.isSpent())
+      return value;
   }
+}
+
+void Bootstrap::sayEnded() {
+  (void)theStore->set(endedKeyOf(theLaunch.rank), "");
+  // Of two ranks that do so at once one may be lost, which repeats it.
+  std::set<int> all = ended();
+  all.insert(theLaunch.rank);
+  (void)theStore->set(endedKey, fmt::format("{}", fmt::join(all, ",")));
+}
+
+std::set<int> Bootstrap::ended() {
+  std::set<int> ranks;
+  const auto found = theStore->find(endedKey);
+  if (!found.ok() || !*found)
+    return ranks;
+  std::istringstream list(**found);
+  for (std::string rank; std::getline(list, rank, ',');)
+    if (const auto number = parseNumber(rank, 0, theLaunch.world - 1))
+      ranks.insert(static_cast<int>(*number));
+  return ranks;
+}
+
+Result<bool> Bootstrap::isGone(int rank) {
+  WEFT_ASSIGN_OR_RETURN(const auto ended, theStore->find(endedKeyOf(rank)));
+  WEFT_ASSIGN_OR_RETURN(const auto lost, theStore->find(lostKey(rank)));
+  return ended || lost;
+}
+
+/// Of one that is gone without a failure.
+Status Bootstrap::endOf(int rank) const {
+  return unavailable(
+      fmt::format("process {}{} has come to the end of its program, but "
+                  "process {} waits for it",
+                  rank, onHost(rank), theLaunch.rank));
+}
+
+Result<bool> Bootstrap::end() {
+  WEFT_RETURN_IF_ERROR(failure());
+  if (!ended().contains(theLaunch.rank))
+    sayEnded();
+  if (theLaunch.rank != 0) {
+    WEFT_ASSIGN_OR_RETURN(const auto all, theStore->find(allEndedKey));
+    if (all)
+      WEFT_RETURN_IF_ERROR(theStore->set(leftKey(theLaunch.rank), ""));
+    return all.has_value();
+  }
+  // It may hold the store, which the others ask until they know.
+  WEFT_ASSIGN_OR_RETURN(const bool haveEnded, have(endedKeyOf));
+  if (haveEnded)
+    WEFT_RETURN_IF_ERROR(theStore->set(allEndedKey, ""));
+  return haveEnded ? have(leftKey) : haveEnded;
+}
+
+/// Whether all other ranks have set a key.
+Result<bool> Bootstrap::have(std::string (*keyOf)(int)) {
+  for (int r = 1; r < theLaunch.world; ++r) {
+    WEFT_ASSIGN_OR_RETURN(const auto found, theStore->find(keyOf(r)));
+    if (!found)
+      return false;
+  }
+  return true;
 }
 
 void Bootstrap::fail(const std::string &message) {
@@ -176,6 +247,7 @@ Bootstrap::collect(const std::string &key, const std::string &value,
   for (int r = 1; r < theLaunch.world; ++r) {
     Backoff backoff;
     while (static_cast<int>(values.size()) == r) {
+      WEFT_ASSIGN_OR_RETURN(const bool gone, isGone(r));
       WEFT_ASSIGN_OR_RETURN(auto found,
                             theStore->find(fmt::format("{}/{}", key, r)));
       if (found) {
@@ -183,6 +255,8 @@ Bootstrap::collect(const std::string &key, const std::string &value,
         break;
       }
       WEFT_RETURN_IF_ERROR(failure());
+      if (gone)
+        return endOf(r);
       if (budget.isSpent())
         return missing(key, timeout);
       backoff.sleep(budget);

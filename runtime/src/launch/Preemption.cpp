@@ -132,16 +132,14 @@ Status Preemption::Impl::watch() {
 
 /// What a process says. Nobody wants to know it when this one ends meanwhile.
 Result<int64_t> Preemption::Impl::stepOf(int process) {
-  Store &store = bootstrap->store();
   WaitBudget budget(deadline);
   for (Backoff backoff; !isLeaving(); backoff.sleep(budget)) {
-    // Before the value, which may be the last that it told.
-    WEFT_ASSIGN_OR_RETURN(const auto lost, store.find(lostKey(process)));
-    WEFT_ASSIGN_OR_RETURN(const auto text,
-                          store.find(key(fmt::format("{}", process))));
+    WEFT_ASSIGN_OR_RETURN(const bool isGone, bootstrap->isGone(process));
+    WEFT_ASSIGN_OR_RETURN(const auto text, bootstrap->store().find(key(
+                                               fmt::format("{}", process))));
     if (text)
       return parseNumber(*text, -1).value_or(endOfSteps);
-    if (lost)
+    if (isGone)
       return unavailable(
           fmt::format("process {} ended before it had stopped", process));
     WEFT_RETURN_IF_ERROR(bootstrap->failure());

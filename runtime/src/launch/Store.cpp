@@ -42,6 +42,8 @@ Result<std::optional<std::string>> MemoryStore::find(const std::string &key) {
 
 std::string lostKey(int rank) { return fmt::format("lost/{}", rank); }
 
+std::string leftKey(int rank) { return fmt::format("left/{}", rank); }
+
 std::string lostRank(int rank) { return fmt::format("rank {}", rank); }
 
 std::string describeSilence(std::chrono::nanoseconds silence) {

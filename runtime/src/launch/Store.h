@@ -65,6 +65,9 @@ private:
 /// The key under which a store that notices it tells that a rank has ended
 /// without leaving, or is silent.
 std::string lostKey(int rank);
+/// The key under which a rank says that it asks nothing any more: it may then
+/// be gone at any time.
+std::string leftKey(int rank);
 
 /// The key of the reason why the job cannot go on; of a rank that is gone, it
 /// begins with `lostRank`.

@@ -203,7 +203,7 @@ Frame TcpStoreServer::welcome(Connection &connection, const Frame &hello) {
 
 void TcpStoreServer::close(Connection &connection) {
   connection.isClosed = true;
-  if (connection.rank < 0)
+  if (connection.rank < 0 || *store.find(leftKey(connection.rank)))
     return;
   lose(connection.rank,
        "ended without an error message; its own output may say why");

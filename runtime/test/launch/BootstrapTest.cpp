@@ -279,6 +279,57 @@ TEST_F(Meeting, HeartbeatsThatAreNone) {
   EXPECT_EQ(*heartbeatOf(1.5), 1500ms);
 }
 
+/// Until all have come to the end of their programs.
+Status awaitEnd(Bootstrap &bootstrap) {
+  while (true) {
+    WEFT_ASSIGN_OR_RETURN(const bool all, bootstrap.end());
+    if (all)
+      return {};
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+TEST_F(Meeting, AllEndTogether) {
+  const auto use = [](Bootstrap &bootstrap) {
+    std::this_thread::sleep_for(100ms * bootstrap.launch().rank);
+    const bool areOthersLater = bootstrap.ended().size() < 3;
+    return fmt::format("{} {}", areOthersLater, awaitEnd(bootstrap).toString());
+  };
+  std::vector<Process> processes;
+  for (int rank = 0; rank < 3; ++rank)
+    processes.push_back(start(rank, 3, use));
+  for (Process &process : processes)
+    EXPECT_EQ(process.finish(), "true ok");
+}
+
+/// Of those that wait for it, in any direction, none does so for long.
+TEST_F(Meeting, NobodyWaitsForARankThatHasEnded) {
+  for (int ending : {0, 2}) {
+    const auto use = [&](Bootstrap &bootstrap) {
+      const auto begin = Clock::now();
+      Status status;
+      if (bootstrap.launch().rank == ending) {
+        status = awaitEnd(bootstrap);
+      } else {
+        status = bootstrap.barrier("what all run", 20s);
+        bootstrap.fail(status.message());
+      }
+      return fmt::format("{} {}", Clock::now() - begin < 10s,
+                         status.toString());
+    };
+    std::vector<Process> processes;
+    for (int rank = 0; rank < 3; ++rank)
+      processes.push_back(start(rank, 3, use));
+    for (Process &process : processes)
+      EXPECT_THAT(
+          process.finish(),
+          testing::ContainsRegex(fmt::format(
+              "true unavailable: .*process {} has come to the end of its "
+              "program, but process [012] waits for it",
+              ending)));
+  }
+}
+
 TEST_F(Meeting, AFailureNamesItsProcess) {
   const auto use = [](Bootstrap &bootstrap) {
     if (bootstrap.launch().rank == 1)

@@ -34,6 +34,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,18 @@ public:
   /// Returns when all ranks have called it.
   Status barrier(const std::string &what, std::chrono::nanoseconds timeout);
 
+  /// Says that this rank has come to the end of its program, after which nobody
+  /// need wait for it. Whether all ranks have: to be called until they have, or
+  /// one has failed.
+  Result<bool> end();
+  /// The ranks that have come to the end of their programs, or some of them
+  /// where several do so at once. Safe from any thread.
+  std::set<int> ended();
+  /// Whether `rank` says nothing any more: it is lost, or has come to the end
+  /// of its program. To be asked before a look for what it may have said, which
+  /// holds. Safe from any thread.
+  Result<bool> isGone(int rank);
+
   /// Tells all ranks why the job cannot go on; the first reason stays. Safe
   /// from any thread.
   void fail(const std::string &message);
@@ -96,6 +109,9 @@ public:
 private:
   Bootstrap(Launch launch, std::unique_ptr<Store> store);
   Status findLocalRank(std::chrono::nanoseconds timeout);
+  void sayEnded();
+  Result<bool> have(std::string (*keyOf)(int));
+  Status endOf(int rank) const;
   std::string nextKey();
   Result<std::vector<std::string>> collect(const std::string &key,
                                            const std::string &value,

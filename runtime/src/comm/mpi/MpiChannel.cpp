@@ -109,9 +109,7 @@ Status MpiChannel::wait(uint64_t ticket) {
   WaitBudget budget(slot.transfer->timeout);
   if (!engine.waitFor(slot, spin, budget)) {
     if (!slot.isMet.load())
-      (void)fail(missingTransfer(*slot.transfer, sends,
-                                 sends ? edge.sender : edge.receiver,
-                                 sends ? edge.receiver : edge.sender));
+      (void)fail(slot.missing(false));
     engine.waitFor(slot, spin);
   }
   return slot.outcome;
@@ -157,6 +155,7 @@ void MpiChannel::Slot::start(const Transfer &started, uint64_t itsNumber) {
   number = itsNumber;
   outcome = {};
   isMet.store(false);
+  lastWait.reset();
   state = State::Word;
   isPosted = false;
   begin();
@@ -203,6 +202,22 @@ Status MpiChannel::Slot::compare() const {
              : checkSameTransfer(theirs, edge.sender, *transfer, edge.receiver);
 }
 
+/// Whether the other end has not started it, and does not any more.
+bool MpiChannel::Slot::waitsInVain() {
+  if (isMet.load() || !channel.engine.hasEnded(channel.edge.peer))
+    return false;
+  if (!lastWait)
+    lastWait.emplace(latestArrival);
+  return lastWait->isSpent();
+}
+
+Status MpiChannel::Slot::missing(bool hasPeerEnded) const {
+  const Edge &edge = channel.edge;
+  const bool sends = channel.sends;
+  return missingTransfer(*transfer, sends, sends ? edge.sender : edge.receiver,
+                         sends ? edge.receiver : edge.sender, hasPeerEnded);
+}
+
 Status MpiChannel::Slot::step(MpiLibrary &library, bool &hasMoved) {
   if (channel.hasFailed.load())
     return channel.failure();
@@ -234,13 +249,10 @@ Status MpiChannel::Slot::step(MpiLibrary &library, bool &hasMoved) {
     return unavailable(problem);
   if (hasMoved)
     budget = WaitBudget(transfer->timeout);
+  if (waitsInVain())
+    return missing(true);
   // Before the other end has started it, whoever waits counts.
-  if (state == State::Data && budget.isSpent())
-    return missingTransfer(
-        *transfer, channel.sends,
-        channel.sends ? channel.edge.sender : channel.edge.receiver,
-        channel.sends ? channel.edge.receiver : channel.edge.sender);
-  return {};
+  return state == State::Data && budget.isSpent() ? missing(false) : Status();
 }
 
 bool MpiChannel::Slot::progress(MpiLibrary &library) {

@@ -60,6 +60,9 @@ private:
     void abandon(const Status &reason) override;
     bool isMoving() const override { return state == State::Data; }
 
+    /// Of one that the other end does not start.
+    Status missing(bool hasPeerEnded) const;
+
     MpiChannel &channel;
     const Transfer *transfer = nullptr;
     Status outcome;
@@ -71,6 +74,7 @@ private:
     std::string post(MpiLibrary &library);
     std::string postData(MpiLibrary &library);
     Status compare() const;
+    bool waitsInVain();
 
     enum class State { Word, Data, Draining } state = State::Word;
     bool isPosted = false, isWordExpected = false;
@@ -78,6 +82,8 @@ private:
     MpiRequest request{};
     MpiTransfers words, data;
     WaitBudget budget{std::chrono::nanoseconds(0)};
+    /// Since the process of the other end has been seen to have ended.
+    std::optional<WaitBudget> lastWait;
     uint64_t number = 0;
     uint32_t looks = 0;
   };

@@ -104,7 +104,14 @@ Result<MpiEngine *> MpiEngine::ofProcess(Bootstrap &bootstrap) {
     if (waitUntil(created->finished, SpinPolicy(), budget,
                   [&] { return created->isReady.load(); }))
       break;
-    if (Status failed = bootstrap.failure(); !failed.ok()) {
+    Status failed = bootstrap.failure();
+    if (const std::set<int> ended = bootstrap.ended();
+        failed.ok() && !ended.empty())
+      failed = unavailable(fmt::format(
+          "process {}{} has come to the end of its program, but process {} "
+          "waits for it to start MPI",
+          *ended.begin(), bootstrap.onHost(*ended.begin()), launch.rank));
+    if (!failed.ok()) {
       (void)created.release(); // its thread may never come back
       return failed;
     }
@@ -113,6 +120,7 @@ Result<MpiEngine *> MpiEngine::ofProcess(Bootstrap &bootstrap) {
     created->thread.join();
     return unavailable(created->problem);
   }
+  created->haveEnded = std::vector<std::atomic<bool>>(created->theProcesses);
   engine = created.release();
   std::atexit([] { engine->finalize(); });
   return engine;
@@ -152,6 +160,12 @@ void MpiEngine::finalize() {
       theProcess, theProcesses, describeDuration(mostEnding));
   std::fputs(line.c_str(), stderr);
   ::_exit(1);
+}
+
+void MpiEngine::noteEnded(const std::set<int> &ended) {
+  for (int process : ended)
+    haveEnded[process].store(true);
+  someHaveEnded.store(!ended.empty());
 }
 
 void MpiEngine::giveUp(const Status &reason) {

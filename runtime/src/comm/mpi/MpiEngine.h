@@ -25,12 +25,18 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace weft::runtime {
 
 /// Something that the thread of the engine has to do in several steps.
+/// What a process that has come to the end of its program has sent before
+/// arrives within this time.
+inline constexpr std::chrono::nanoseconds latestArrival =
+    std::chrono::seconds(2);
+
 class MpiTask {
 public:
   virtual ~MpiTask() = default;
@@ -120,6 +126,13 @@ public:
   /// A peer may still read or write memory that it must not: nothing is moved
   /// any more, and the process does not wait for others at its end.
   void giveUp(const Status &reason);
+  /// Processes have come to the end of their programs, and to no call any more.
+  void noteEnded(const std::set<int> &ended);
+  /// Whether a process has.
+  bool hasEnded(int process) const {
+    return someHaveEnded.load() && haveEnded[process].load();
+  }
+
   /// A process may not come to its end: this one does not wait for it at its
   /// own for long.
   void expectNoEnd() { jobHasFailed.store(true); }
@@ -160,6 +173,8 @@ private:
   std::atomic<bool> isEnded{false};
   std::atomic<bool> isGivenUp{false};
   std::atomic<bool> jobHasFailed{false};
+  std::atomic<bool> someHaveEnded{false};
+  std::vector<std::atomic<bool>> haveEnded;
   Status whyGivenUp;
   EventCount work;
   EventCount finished;

@@ -137,6 +137,7 @@ void MpiGroup::setCall(const Call &newCall,
                        std::chrono::nanoseconds newTimeout) {
   call = newCall;
   timeout = newTimeout;
+  lastWait.reset();
 }
 
 Status MpiGroup::run() {
@@ -209,10 +210,18 @@ Status MpiGroup::meetOnHost(std::span<const std::byte> word,
   const auto isSettled = [&] {
     return host->areAllHere() || hasFailed.load() || !host->failure().ok();
   };
+  const auto hasOneEnded = [&] {
+    return std::ranges::any_of(peers, [&](const Peer &peer) {
+      return hasEnded(peer) && !host->isHere(peer.process);
+    });
+  };
   bool hasSettled = waitUntil(host->event(), spin, 1ms, isSettled);
   if (!hasSettled) {
     const MpiEngine::Awaiting awaiting(engine);
-    hasSettled = waitUntil(host->event(), spin, patience, isSettled);
+    waitUntil(host->event(), spin, patience,
+              [&] { return isSettled() || hasOneEnded(); });
+    hasSettled = waitUntil(host->event(), spin,
+                           hasOneEnded() ? latestArrival : 0s, isSettled);
   }
   // Who comes late finds that others have given up before.
   if (const Status failure = host->failure(); !failure.ok())
@@ -376,23 +385,45 @@ static std::string whereTheyAre(const std::vector<int> &members,
                      ranks.size() == 1 ? "is" : "are", process.name);
 }
 
+bool MpiGroup::hasEnded(const Peer &peer) const {
+  return engine.hasEnded(theProcesses[peer.process].process);
+}
+
+/// Whether a process that has not come to this round does not any more.
+bool MpiGroup::waitsInVain() {
+  if (std::ranges::none_of(peers, [&](const Peer &peer) {
+        return !peer.hasArrived && hasEnded(peer);
+      }))
+    return false;
+  if (!lastWait)
+    lastWait.emplace(latestArrival);
+  return lastWait->isSpent();
+}
+
 Status MpiGroup::missing() const {
   std::vector<int> absent;
   std::string where;
+  bool someHaveEnded = false;
   for (const Peer &peer : peers)
     if (!peer.hasArrived) {
       const Process &process = theProcesses[peer.process];
       for (int member : process.members)
         absent.push_back(members[member]);
       where += whereTheyAre(members, process);
+      if (hasEnded(peer))
+        where += ", which has come to the end of its program";
+      someHaveEnded |= hasEnded(peer);
     }
   std::ranges::sort(absent);
-  return deadlineExceeded(
-      fmt::format("{}: {} did not arrive within {}{}{}",
-                  describeCall(call.shape.operation, call.planStep,
-                               localGroup->worldRanks()[0]),
-                  describeRanks(absent), describeDuration(timeout),
-                  describeCause(call.cause), where));
+  const std::string how =
+      someHaveEnded
+          ? "will not arrive"
+          : fmt::format("did not arrive within {}", describeDuration(timeout));
+  return deadlineExceeded(fmt::format(
+      "{}: {} {}{}{}",
+      describeCall(call.shape.operation, call.planStep,
+                   localGroup->worldRanks()[0]),
+      describeRanks(absent), how, describeCause(call.cause), where));
 }
 
 Status MpiGroup::stalled() const {
@@ -462,7 +493,8 @@ bool MpiGroup::progress(MpiLibrary &library) {
     }
     if (status.ok() && told.ok() && ++looks % 16 == 0)
       told = this->told(library);
-    if (status.ok() && told.ok() && budget.isSpent())
+    if (status.ok() && told.ok() &&
+        (budget.isSpent() || (state == State::Words && waitsInVain())))
       status = state == State::Words ? missing() : stalled();
     if (status.ok() && told.ok())
       return hasMoved;
@@ -499,11 +531,15 @@ void MpiGroup::abandon(const Status &reason) {
 // Failures
 //===----------------------------------------------------------------------===//
 
+void MpiGroup::wake() {
+  if (host)
+    host->wake();
+}
+
 Status MpiGroup::stop(const Status &reason) {
   const Status first = localGroup->fail(reason);
   hasFailed.store(true);
-  if (host)
-    host->wake();
+  wake();
   return first;
 }
 

@@ -107,6 +107,9 @@ public:
   /// Meets the other ranks of this process, which are in the same round.
   void sync();
 
+  /// Lets who waits on this host look at what the engine knows.
+  void wake();
+
   /// Ends the group with `reason`, unless it failed before, and tells the other
   /// processes. Returns the failure that counts.
   Status fail(const Status &reason);
@@ -162,6 +165,8 @@ private:
   std::string takeWords(MpiLibrary &library, bool &hasMoved);
   Status step(MpiLibrary &library, bool &hasMoved);
   Status checkAgreement() const;
+  bool hasEnded(const Peer &peer) const;
+  bool waitsInVain();
   Status missing() const;
   Status stalled() const;
   void drain(MpiLibrary &library, const Status &reason);
@@ -185,6 +190,8 @@ private:
   Call call;
   std::chrono::nanoseconds timeout{0};
   WaitBudget budget{std::chrono::nanoseconds(0)};
+  /// Since a process that is waited for has been seen to have ended.
+  std::optional<WaitBudget> lastWait;
   const std::function<void()> *prepare = nullptr;
   bool hasWords = false, isPosted = false, isEager = false;
   std::vector<std::byte> ownWord;

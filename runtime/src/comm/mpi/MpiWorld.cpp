@@ -27,8 +27,8 @@ namespace weft::runtime {
 
 using namespace std::chrono_literals;
 
-/// How often a process asks whether another one has failed or is gone.
-static constexpr auto watchInterval = 20ms;
+/// How often a process asks whether another one has failed or has ended.
+static constexpr auto watchInterval = 50ms;
 
 static std::vector<std::string> placesOf(const Bootstrap &bootstrap,
                                          int processes) {
@@ -290,6 +290,7 @@ std::string MpiWorld::Impl::nameOf(int process) const {
 }
 
 void MpiWorld::Impl::watch() {
+  std::set<int> known;
   std::unique_lock lock(mutex);
   while (!wake.wait_for(lock, watchInterval, [&] { return isStopping; })) {
     lock.unlock();
@@ -298,6 +299,12 @@ void MpiWorld::Impl::watch() {
     if (!reason.ok()) {
       abort(reason, false);
       return;
+    }
+    if (std::set<int> ended = bootstrap.ended(); ended != known) {
+      known = std::move(ended);
+      engine.noteEnded(known);
+      for (const auto &shared : groups)
+        shared->group.wake();
     }
     lock.lock();
   }
