@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <utility>
 
 namespace weft::runtime {
 
@@ -76,10 +80,29 @@ private:
 
 } // namespace
 
+/// What a shell has left of torchrun, or was told by hand, must not hide what
+/// mpirun says; torchrun itself may be what mpirun started.
+static void checkAgainstMpi(Variables &variables) {
+  if (variables.has("TORCHELASTIC_RUN_ID"))
+    return;
+  const std::pair<const char *, const char *> pairs[] = {
+      {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"},
+      {"RANK", "OMPI_COMM_WORLD_RANK"},
+      {"WORLD_SIZE", "PMI_SIZE"},
+      {"RANK", "PMI_RANK"}};
+  for (const auto &[torchrun, mpi] : pairs)
+    if (variables.has(mpi) && variables.text(mpi) != variables.text(torchrun))
+      variables.problems.push_back(fmt::format(
+          "{}={}, but {}={} by mpirun; unset RANK, WORLD_SIZE and "
+          "MASTER_ADDR, or give all processes the same by both",
+          torchrun, variables.text(torchrun), mpi, variables.text(mpi)));
+}
+
 static bool readTorchrun(Variables &variables, Launch &launch) {
   if (!variables.has("RANK") || !variables.has("WORLD_SIZE") ||
       !variables.has("MASTER_ADDR"))
     return false;
+  checkAgainstMpi(variables);
   launch.launcher = "the variables of torchrun";
   variables.ranks(launch, "RANK", "WORLD_SIZE", "LOCAL_RANK",
                   "LOCAL_WORLD_SIZE");
@@ -94,20 +117,44 @@ static bool readTorchrun(Variables &variables, Launch &launch) {
   return true;
 }
 
+static std::string contentsOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The process that has started the ranks of this host: the nearest ancestor
+/// without the variable that says which rank it is. In between there may be
+/// wrappers (`mpirun timeout 60 python ...`).
+static uint32_t launcherOf(const char *rankVariable) {
+  const std::string assigned = fmt::format("{}{}=", '\0', rankVariable);
+  auto process = static_cast<uint32_t>(getppid());
+  while (('\0' + contentsOf(fmt::format("/proc/{}/environ", process)))
+             .find(assigned) != std::string::npos) {
+    // "PID (NAME) STATE PARENT ..."
+    const std::string stat = contentsOf(fmt::format("/proc/{}/stat", process));
+    std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+    std::string state;
+    if (!(fields >> state >> process))
+      break;
+  }
+  return process;
+}
+
 /// Where ranks started by mpirun meet: where the variables of torchrun say, or,
-/// when all are on one host, on a port that they derive from the parent that
-/// they share.
-static void setMpiMeeting(Variables &variables, Launch &launch) {
+/// when all are on one host, on a port that they derive from the process that
+/// has started them.
+static void setMpiMeeting(Variables &variables, const char *rankVariable,
+                          Launch &launch) {
   launch.meeting.ports = triedPorts;
   if (variables.has("MASTER_ADDR")) {
     launch.meeting.host = variables.text("MASTER_ADDR");
     launch.meeting.port =
         static_cast<uint16_t>(variables.number("MASTER_PORT", 1, 65535, 29500));
   } else if (launch.localWorld == launch.world) {
-    const auto parent = static_cast<uint32_t>(getppid());
-    launch.job = fmt::format("mpirun-{}", parent);
+    const uint32_t launcher = launcherOf(rankVariable);
+    launch.job = fmt::format("mpirun-{}", launcher);
     launch.meeting.host = "127.0.0.1";
-    launch.meeting.port = static_cast<uint16_t>(61440 + parent % 4032);
+    launch.meeting.port = static_cast<uint16_t>(61440 + launcher % 4032);
   }
 }
 
@@ -117,7 +164,7 @@ static bool readOpenMpi(Variables &variables, Launch &launch) {
   launch.launcher = "the variables of Open MPI";
   variables.ranks(launch, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                   "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
-  setMpiMeeting(variables, launch);
+  setMpiMeeting(variables, "OMPI_COMM_WORLD_RANK", launch);
   return true;
 }
 
@@ -138,7 +185,7 @@ static bool readMpich(Variables &variables, Launch &launch) {
   launch.launcher = "the variables of MPICH";
   variables.ranks(launch, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID",
                   "MPI_LOCALNRANKS");
-  setMpiMeeting(variables, launch);
+  setMpiMeeting(variables, "PMI_RANK", launch);
   return true;
 }
 

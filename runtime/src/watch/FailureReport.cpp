@@ -21,8 +21,11 @@ void writeFailureReport(const std::string &folder, int rank,
   const std::string in =
       folder.empty() ? std::filesystem::temp_directory_path(error).string()
                      : folder;
-  const auto file =
-      OutputFile::create(fmt::format("{}/weft-failure-rank-{}.txt", in, rank));
+  const std::string path = fmt::format("{}/weft-failure-rank-{}.txt", in, rank);
+  // Anybody may have put a link into a folder of temporary files.
+  if (std::filesystem::is_symlink(path, error))
+    std::filesystem::remove(path, error);
+  const auto file = OutputFile::create(path);
   if (file.ok() && (*file)->append(text).ok())
     (void)(*file)->commit();
 }

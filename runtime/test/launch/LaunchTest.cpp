@@ -75,6 +75,24 @@ TEST(Launch, Torchrun) {
   EXPECT_GT(launch->meeting.ports, 1);
 }
 
+TEST(Launch, VariablesOfTorchrunMustAgreeWithMpirun) {
+  Variables variables{{"RANK", "0"},
+                      {"WORLD_SIZE", "1"},
+                      {"MASTER_ADDR", "node1"},
+                      {"OMPI_COMM_WORLD_RANK", "1"},
+                      {"OMPI_COMM_WORLD_SIZE", "2"}};
+  EXPECT_EQ(messageOf(detect(variables)),
+            "the variables of torchrun: WORLD_SIZE=1, but "
+            "OMPI_COMM_WORLD_SIZE=2 by mpirun; unset RANK, WORLD_SIZE and "
+            "MASTER_ADDR, or give all processes the same by both; the "
+            "variables of torchrun: RANK=0, but OMPI_COMM_WORLD_RANK=1 by "
+            "mpirun; unset RANK, WORLD_SIZE and MASTER_ADDR, or give all "
+            "processes the same by both");
+  // mpirun may start torchrun.
+  variables["TORCHELASTIC_RUN_ID"] = "run7";
+  EXPECT_TRUE(detect(variables).ok());
+}
+
 TEST(Launch, OpenMpiOnOneHostMeetsAtAPortOfTheParent) {
   const Result<Launch> launch = detect({{"OMPI_COMM_WORLD_RANK", "1"},
                                         {"OMPI_COMM_WORLD_SIZE", "2"},
