@@ -145,6 +145,28 @@ def test_the_end_of_the_program_waits(tmp_path):
     assert weft.saved_steps(tmp_path) == [1]
 
 
+def test_the_end_of_the_program_fails_with_a_save(tmp_path):
+    """Which nobody has waited for."""
+    code = ("import os, sys, numpy as np, weft\n"
+            "weft.save(sys.argv[1] + '/run', {'a': np.ones(4)}, step=1).wait()\n"
+            "os.rename(sys.argv[1] + '/run', sys.argv[1] + '/away')\n"
+            "weft.save(sys.argv[1] + '/run', {'a': np.ones(4)}, step=2)\n"
+            "print('done')\n")
+    result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert result.returncode == 1 and result.stdout == "done\n"
+    assert result.stderr.startswith("error: checkpoint of step 2: ") and "Traceback" not in result.stderr
+
+
+def test_a_later_step_of_another_run(tmp_path):
+    code = ("import sys, numpy as np, weft\n"
+            "weft.save(sys.argv[1], {'a': np.ones(4)}, step=int(sys.argv[2])).wait()\n")
+    ends = [subprocess.run([sys.executable, "-c", code, str(tmp_path), step], capture_output=True, text=True)
+            for step in ("7", "5", "8")]
+    assert [end.returncode for end in ends] == [0, 1, 0]
+    assert f"checkpoint of step 5: {tmp_path}/step-00000007 is later and was there before" in ends[1].stderr
+    assert weft.saved_steps(tmp_path) == [7, 8]
+
+
 def test_a_saving_has_a_name(tmp_path):
     saving = weft.save(tmp_path, {}, step=2)
     saving.wait()
@@ -174,7 +196,7 @@ def test_states_of_sessions(tmp_path):
         first.save(tmp_path, step=step)
     first.save(tmp_path, step=2).wait()
     for mesh, specs in [(grid, (P("b"), P("b", "a"))), (weft.make_mesh((4,), ("c",)), (P("c"), P(None, "c"))),
-                        (weft.make_mesh((1,), ("c",)), (P(), P()))]:
+                        (weft.make_mesh((8,), ("c",)), (P("c"), P(None, "c"))), (weft.make_mesh((1,), ("c",)), (P(), P()))]:
         second = trained(mesh, specs)
         assert second.restore(tmp_path) == 2
         for name in ("w", "m"):
@@ -236,6 +258,84 @@ def test_processes_write_what_one_does(mpirun, tmp_path):
             assert result.returncode == 0, result.stdout + result.stderr
     assert weft.saved_steps(tmp_path / "one" / "states") == [2, 4]
     assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "four")
+
+
+ARRAYS = """
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+folder = sys.argv[1]
+grid, line = weft.make_mesh((2, 2), ("a", "b")), weft.make_mesh((4,), ("c",))
+w, b = np.arange(63, dtype=np.float32).reshape(9, 7), np.arange(5, dtype=np.int32)
+whole = {"w": w, "b": b, "n": np.float32(3)}
+tree = weft.device_put({"w": w, "b": b}, {"w": weft.NamedSharding(grid, P("a", "b")), "b": weft.NamedSharding(grid, P("b"))})
+tree["n"] = whole["n"]
+weft.save(folder, tree, step=1).wait()
+# What a call leaves on the ranks.
+step = weft.jit(lambda w, x: (w + x, (w * x).sum()), mesh=grid, in_shardings=(P("a", "b"), P()),
+                out_shardings=(P("a", "b"), P()), donate_argnums=0)
+w1, total = step(tree["w"], np.float32(1))
+weft.save(folder, {"w": w1, "b": tree["b"], "n": total}, step=2).wait()
+for mesh, specs in [(grid, (P("b", "a"), P())), (line, (P("c"), P("c"))), (line, (P(), P()))]:
+    like = {"w": weft.ShapeDtypeStruct(w.shape, w.dtype, sharding=weft.NamedSharding(mesh, specs[0])),
+            "b": weft.ShapeDtypeStruct(b.shape, b.dtype, sharding=weft.NamedSharding(mesh, specs[1])),
+            "n": whole["n"]}
+    for number, expected in [(1, w), (2, w + 1)]:
+        found = weft.restore(folder, like, step=number)
+        assert isinstance(found["w"], weft.Array) and found["w"].sharding == like["w"].sharding
+        everywhere = weft.distributed.process_allgather(found)
+        assert (everywhere["w"] == expected).all() and (everywhere["b"] == b).all()
+        assert found["n"] == (3 if number == 1 else w.sum())
+# Where the arrays lie is no part of what is restored.
+again = weft.restore(folder, tree | {"w": w1}, step=2)
+w2, _ = step(again["w"], np.float32(1))
+assert (weft.distributed.process_allgather(w2) == w + 2).all()
+"""
+
+
+def test_arrays_on_the_ranks(mpirun, tmp_path):
+    """Each process writes and reads what its ranks hold; the files are those of one process."""
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for folder, launcher in [("one", []), ("two", [*mpirun, "-n", "2"]), ("four", [*mpirun, "-n", "4"])]:
+        result = subprocess.run([*launcher, sys.executable, "-c", ARRAYS, str(tmp_path / folder)],
+                                env=environment, capture_output=True, text=True, timeout=100)
+        assert result.returncode == 0, result.stdout + result.stderr
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "four")
+    found = weft.restore(tmp_path / "two", step=2)
+    np.testing.assert_array_equal(found["w"], np.arange(63, dtype=np.float32).reshape(9, 7) + 1)
+
+
+DAMAGED = """
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+sharding = weft.NamedSharding(weft.make_mesh((4,), ("c",)), weft.P("c"))
+like = weft.ShapeDtypeStruct((8, 4), "float32", sharding=sharding)
+try:
+    weft.restore(sys.argv[1], {"w": like})
+except weft.ExecutionError as error:
+    print(f"process {weft.process_index()}: {error}", flush=True)
+assert (weft.distributed.process_allgather(weft.restore(sys.argv[1], {"w": like}, skip_damaged=True))["w"] == 1).all()
+"""
+
+
+def test_all_learn_of_a_damaged_shard(mpirun, tmp_path):
+    """Which one of them reads."""
+    for step in (1, 2):
+        weft.save(tmp_path, {"w": np.full((8, 4), step, np.float32)}, step=step).wait()
+    damage(tmp_path, 2)
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run([*mpirun, "-n", "2", sys.executable, "-c", DAMAGED, str(tmp_path)],
+                            env=environment, capture_output=True, text=True, timeout=100)
+    assert result.returncode == 0, result.stderr
+    for process in (0, 1):
+        assert (f'process {process}: {tmp_path}/step-00000002/model-00001-of-00001.safetensors: tensor "w" has changed '
+                "since the file was written") in result.stdout
 
 
 DIFFERENT = """

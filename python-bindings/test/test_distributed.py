@@ -3,7 +3,9 @@
 """Programs in several processes: the numbers of one, and what happens when one of them fails."""
 
 import json
+import signal
 import socket
+import subprocess
 import sys
 import time
 
@@ -106,6 +108,71 @@ def test_a_stopped_process_stops_the_others(mpirun, process):
             f"stopped or its machine hangs; rank {2 - 2 * process} is in step ") in both.stderr
 
 
+ENDS = """
+import sys
+import time
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+if sys.argv[1] == "before" and weft.process_index() == int(sys.argv[2]):
+    sys.exit("planted")
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+step(np.ones(4, np.float32))
+if sys.argv[1] == "between" and weft.process_index() == int(sys.argv[2]):
+    sys.exit("planted")
+try:
+    step(np.ones(4, np.float32))
+    if sys.argv[1] == "last" and weft.process_index() == int(sys.argv[2]):
+        time.sleep(4) # Its own end may be long.
+except weft.ExecutionError as error:
+    open(sys.argv[3], "w").write(str(error))
+    raise
+"""
+
+
+@pytest.mark.parametrize("process", [0, 1])
+@pytest.mark.parametrize("when", ["before", "between"])
+def test_a_process_that_ends_early_stops_the_others(mpirun, when, process, tmp_path):
+    begin = time.monotonic()
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", ENDS, when, process, tmp_path / "told"])
+    assert both.returncode != 0 and "planted" in both.stderr
+    # Two interpreters and a compilation among them.
+    assert time.monotonic() - begin < 20, both.stderr
+    told = (tmp_path / "told").read_text() if when == "between" else both.stderr
+    assert f"process {process}" in told and "has come to the end of its program" in told
+    if when == "between":
+        first, second = 2 * process, 2 * process + 1
+        assert f"ranks {first}, {second} will not arrive" in told and " on rank " in told
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_the_end_of_one_process_may_be_long(mpirun, process, tmp_path):
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", ENDS, "last", process, tmp_path / "told"])
+    assert both.returncode == 0 and not both.stderr
+
+
+def test_a_wrapper_between_mpirun_and_python(mpirun, tmp_path):
+    both = run([*mpirun, "-n", 2, "timeout", 60, sys.executable, "-c", PROGRAM, tmp_path])
+    assert both.returncode == 0, both.stderr
+    assert (tmp_path / "1").read_text().startswith("process 1 of 2 [2, 3]")
+
+
+def test_an_interrupt_while_the_others_are_waited_for():
+    """Ctrl-C ends `initialize`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = ("import weft\n"
+            f"print('waits', flush=True)\nweft.distributed.initialize('127.0.0.1:{port}', 2, 0)\n")
+    waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert waiting.stdout.readline() == "waits\n"
+    time.sleep(1)
+    waiting.send_signal(signal.SIGINT)
+    _, problem = waiting.communicate(timeout=10)
+    assert waiting.returncode != 0 and "KeyboardInterrupt" in problem
+
+
 MEMORY = """
 import sys
 import numpy as np
@@ -173,6 +240,30 @@ def pipelines(tmp_path_factory):
         plans.append(tmp_path_factory.mktemp("plans") / schedule)
         step.lower().compile().plan.save(plans[-1])
     return plans
+
+
+PIPELINE_ENDS = """
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+session = weft.Session(weft.Plan.load(sys.argv[1]))
+entry = session.plan.entries[0]
+for value in entry.inputs:
+    session.set_input(entry.name, value.name, np.zeros(value.shape, value.dtype))
+for _ in range(1 if weft.process_index() == int(sys.argv[2]) else 2):
+    session.run(entry.name)
+"""
+
+
+@pytest.mark.parametrize("process", [0, 1])
+def test_a_stage_that_ends_early_stops_the_others(mpirun, pipelines, process):
+    begin = time.monotonic()
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", PIPELINE_ENDS, pipelines[0], process])
+    assert both.returncode != 0 and time.monotonic() - begin < 20
+    assert ("its process has come to the end of its program" in both.stderr
+            or f"in process {process}, which has come to the end of its program" in both.stderr), both.stderr
 
 
 def test_pipelines_have_the_bits_of_one_process(mpirun, pipelines, tmp_path):

@@ -11,6 +11,7 @@ arguments are not moved when they are passed to the next call.
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import weakref
 from collections.abc import Callable, Sequence, Set
@@ -308,6 +309,62 @@ def _with_padding(part: np.ndarray, local: tuple[int, ...]) -> np.ndarray:
     padded[tuple(map(slice, part.shape))] = part
     padded.flags.writeable = False
     return padded
+
+
+# In checkpoints
+
+
+class HeldShard(NamedTuple):
+    """What ranks of this process hold of an array."""
+
+    start: tuple[int, ...]
+    data: np.ndarray
+    holder: int
+    """The number of this process among those that hold the same, and how many these are."""
+    holders: int
+
+
+def shards_of(leaves: Sequence[Any]) -> list[list[HeldShard] | None]:
+    """What the ranks of this process hold of each `Array` of a tree, once each; None for what every process
+    has whole. All processes of a job call it with the same tree."""
+    job = distributed.job()
+    if job is None:
+        return [None for _ in leaves]
+    sharded = [isinstance(leaf, Array) and leaf.sharding.num_devices > 1 for leaf in leaves]
+    mine = [leaf._ranks() if is_sharded else [] for leaf, is_sharded in zip(leaves, sharded)]
+    if not any(sharded):
+        return [None for _ in leaves]
+    heard = [json.loads(text) for text in job.gather("what ranks hold", json.dumps(mine), 600)]
+    if any(len(other) != len(leaves) for other in heard):
+        raise ValueError("the processes save trees of " + ", ".join(str(len(other)) for other in heard) +
+                         " arrays; all save the same")
+    return [_held(leaf, [other[i] for other in heard]) if is_sharded else None
+            for i, (leaf, is_sharded) in enumerate(zip(leaves, sharded))]
+
+
+def _held(x: Array, ranks: list[list[int]]) -> list[HeldShard]:
+    """Of an array of which each process holds what its `ranks` do."""
+    indices = _indices(x.sharding, x.shape)
+    holders: dict[str, list[int]] = {}
+    for process, members in enumerate(ranks):
+        for key in {str(indices[rank]) for rank in members}:
+            holders.setdefault(key, []).append(process)
+    held = {}
+    for rank, part in x._local_parts().items():
+        index, sharers = indices[rank], holders[str(indices[rank])]
+        start = tuple(each.indices(size)[0] for each, size in zip(index, x.shape))
+        held[str(index)] = HeldShard(start, _without_padding(part, index, x.shape),
+                                     sharers.index(distributed.process_index()), len(sharers))
+    return [*held.values()]
+
+
+def indices_answered_for(sharding: NamedSharding, shape: tuple[int, ...]) -> set[str]:
+    """Of the places of shards those whose first rank is one of this process."""
+    first: dict[str, int] = {}
+    for rank, index in _indices(sharding, shape).items():
+        first.setdefault(str(index), rank)
+    local = _local_ranks(sharding)
+    return {index for index, rank in first.items() if rank in local}
 
 
 # Making them

@@ -12,9 +12,8 @@ depend on the mesh nor on the number of processes; `shard-run --resume` reads it
 
 from __future__ import annotations
 
-import atexit
+import json
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,12 +23,14 @@ import numpy as np
 from . import distributed
 from . import tree as trees
 from .arguments import type_text
+from .arrays import Array, HeldShard, indices_answered_for, make_array_from_callback, shards_of
 from .diagnostics import ExecutionError
-from .dtypes import as_tensor, dtype_named
+from .dtypes import as_tensor, dtype_named, tensor_name
 from .names import escape, unescape
+from .sharding import Index, NamedSharding
 
-# By the folder, and whether all processes of the job write to it: with the number that is kept.
-_writers: dict[tuple[str, bool], tuple[int, Any]] = {}
+# By the folder, and whether all processes of the job write to it.
+_writers: dict[tuple[str, bool], Any] = {}
 
 
 class Saving:
@@ -41,7 +42,8 @@ class Saving:
 
     def wait(self) -> None:
         """Returns when it is on disk, or raises the `ExecutionError` that says why it is not. The
-        next `save` to the folder waits as well, and so does the end of the program."""
+        next `save` to the folder waits as well, and so does the end of the program, which then prints
+        the failure and has the exit status 1."""
         if self._writer is not None:
             self._writer.wait()
 
@@ -63,16 +65,31 @@ def save(
 ) -> Saving:
     """Writes a tree of arrays to the folder ``step-00000100`` in `directory`, and returns when
     they are copied: the program may change them while they are written. All processes of a job call it with
-    the same arrays, and each writes a part.
+    the same arrays, and each writes a part: of a `weft.Array` what its ranks hold.
 
     A tree that is a dict gives its tensors the names of arguments, ``params['w1']``: those that a plan has
     for its states. `keep` is how many checkpoints stay (all if it is None), and `metadata` are texts
-    for `saved_metadata`. Raises the failure of the save before, if nobody has waited for it.
+    for `saved_metadata`. Raises the failure of the save before, if nobody has waited for it. A step before
+    the last one that the folder had when the program began is a failure: a program that resumes would go
+    on from that one.
     """
     names, leaves, _ = _flatten(tree)
-    tensors = [as_tensor(np.asarray(leaf)) for leaf in leaves]
+    tensors = [_tensor(escape(name), leaf, shards)
+               for name, leaf, shards in zip(names, leaves, shards_of(leaves))]
     return begin(directory, step, keep, distributed.job(),
-                 lambda writer: writer.save(step, dict(metadata or {}), [*map(escape, names)], tensors))
+                 lambda writer: writer.save(step, dict(metadata or {}), tensors))
+
+
+def _tensor(name: str, leaf: Any, shards: list[HeldShard] | None) -> Any:
+    """What this process writes of a leaf: the shards of its ranks, or a part of what all have whole."""
+    from . import _runtime
+
+    if shards is None:
+        whole = np.asarray(leaf)
+        shards = [HeldShard((0,) * whole.ndim, whole, distributed.process_index(), distributed.process_count())]
+    shape, dtype = np.shape(leaf), getattr(leaf, "dtype", None) or np.asarray(leaf).dtype
+    return _runtime.CheckpointTensor(name, tensor_name(dtype), shape, [
+        _runtime.CheckpointShard(start, as_tensor(data), holder, holders) for start, data, holder, holders in shards])
 
 
 def begin(
@@ -98,15 +115,15 @@ def writer_of(directory: str | os.PathLike, keep: int | None, job: Any) -> Any:
         # What every process has alone, the first one writes.
         return None
     key = path, job is not None
-    kept, writer = _writers.get(key, (None, None))
-    if kept != (keep or 0):
+    if key not in _writers:
         # A writer removes what is unfinished when it opens the folder.
-        for (other, _), (_, earlier) in _writers.items():
+        for (other, _), earlier in _writers.items():
             if other == path:
                 earlier.wait()
-        writer = _runtime.CheckpointWriter.open(path, keep or 0, job)
-        _writers[key] = keep or 0, writer
-    return writer
+        _writers[key] = _runtime.CheckpointWriter.open(path, job)
+    _writers[key].wait()
+    _writers[key].keep(keep or 0)
+    return _writers[key]
 
 
 def restore(
@@ -118,7 +135,9 @@ def restore(
 ) -> Any:
     """The arrays of the last checkpoint in a folder, or of that of a `step`, as a tree like
     `like`, whose leaves have shapes and dtypes; without it, as a dict by name. Tensors that `like`
-    does not have are not read.
+    does not have are not read. A leaf with a `NamedSharding`, as a `weft.Array` or a `ShapeDtypeStruct` may have,
+    becomes a `weft.Array` with that sharding, of which each process reads what its ranks hold; all
+    processes of a job call it alike.
 
     A missing, truncated or changed file raises an `ExecutionError` that names it and its tensors;
     with `skip_damaged` the last checkpoint that is not damaged is taken, with a `RuntimeWarning`.
@@ -177,24 +196,88 @@ def _flatten(tree: Any) -> tuple[list[str], list[Any], trees.TreeDef]:
     return names, [leaf for _, leaf in leaves], structure
 
 
+class _Reader:
+    """Reads tensors of a checkpoint by name."""
+
+    def __init__(self, path: str):
+        from . import _runtime
+
+        self._checkpoint = _runtime.Checkpoint.open(path)
+        self.found = {unescape(name): (i, dtype_named(dtype), tuple(shape))
+                      for i, (name, dtype, shape) in enumerate(self._checkpoint.tensors)}
+        # Of tensors that are read in shards what this process answers for.
+        self.digests = dict[int, int]()
+
+    def whole(self, name: str) -> np.ndarray:
+        number, dtype, shape = self.found[name]
+        return self._checkpoint.read(number).view(dtype).reshape(shape)
+
+    def sharded(self, name: str, sharding: NamedSharding) -> Array:
+        """What the ranks of this process hold; the digest is to be compared."""
+        number, dtype, shape = self.found[name]
+        self.digests[number] = 0
+        answered = indices_answered_for(sharding, shape)
+
+        def part(index: Index) -> np.ndarray:
+            ranges = [range(*each.indices(size)) for each, size in zip(index, shape)]
+            box = [each.start for each in ranges], [len(each) for each in ranges]
+            data = self._checkpoint.read_box(number, *box)
+            if str(index) in answered:
+                self.digests[number] += self._checkpoint.digest_of(number, *box, data)
+            return data.view(dtype).reshape(box[1])
+
+        return make_array_from_callback(shape, sharding, part)
+
+    def compare(self, digests: list[dict[int, int]]) -> None:
+        """Compares the sums of what all processes have answered for."""
+        sums = [sum(each.get(number, 0) for each in digests) % 2**64 for number in self.digests]
+        self._checkpoint.compare_digests([*self.digests], sums)
+
+
 def _read(path: str, like: Any) -> Any:
-    from . import _runtime
-
-    checkpoint = _runtime.Checkpoint.open(path)
-    found = {unescape(name): (i, dtype_named(dtype), shape)
-             for i, (name, dtype, shape) in enumerate(checkpoint.tensors)}
-
-    def array(name: str) -> np.ndarray:
-        number, dtype, shape = found[name]
-        return checkpoint.read(number).view(dtype).reshape(shape)
-
     if like is None:
-        return {name: array(name) for name in found}
+        reader = _Reader(path)
+        return {name: reader.whole(name) for name in reader.found}
     names, leaves, structure = _flatten(like)
-    problems = [problem for name, leaf in zip(names, leaves) if (problem := _misfit(name, leaf, found.get(name)))]
-    if problems:
-        raise ValueError(f"{path} is not like the tree:\n  " + "\n  ".join(problems))
-    return structure.unflatten([array(name) for name in names])
+    shardings = [sharding if isinstance(sharding := getattr(leaf, "sharding", None), NamedSharding) else None
+                 for leaf in leaves]
+    reader: Any = None
+    arrays: list[Any] = []
+    failure: ExecutionError | None = None
+    try:
+        reader = _Reader(path)
+        problems = [problem for name, leaf in zip(names, leaves)
+                    if (problem := _misfit(name, leaf, reader.found.get(name)))]
+        if problems:
+            raise ValueError(f"{path} is not like the tree:\n  " + "\n  ".join(problems))
+        arrays = [reader.whole(name) if sharding is None else reader.sharded(name, sharding)
+                  for name, sharding in zip(names, shardings)]
+    except ExecutionError as error:
+        failure = error
+    if any(sharding is not None for sharding in shardings):
+        digests = _agree(os.path.basename(path), failure, reader.digests if reader else {})
+        if failure is None:
+            reader.compare(digests)
+    if failure is not None:
+        raise failure
+    return structure.unflatten(arrays)
+
+
+def _agree(name: str, failure: ExecutionError | None, digests: dict[int, int]) -> list[dict[int, int]]:
+    """The digests of all processes, each of which learns when another one cannot read its part."""
+    job = distributed.job()
+    if job is None:
+        return [digests]
+    said = {"name": name, "failure": failure and [str(failure), failure.code], "digests": [*digests.items()]}
+    heard = [json.loads(text) for text in job.gather("what is restored", json.dumps(said), 600)]
+    for process, other in enumerate(heard):
+        if failure is None and other["failure"]:
+            raise ExecutionError(*other["failure"])
+        if other["name"] != heard[0]["name"]:
+            raise ExecutionError(
+                f"process 0 restores {heard[0]['name']} and process {process} {other['name']}; is the folder on a "
+                "file system that all share?", "failed_precondition")
+    return [dict(map(tuple, other["digests"])) for other in heard]
 
 
 def _misfit(name: str, leaf: Any, found: tuple | None) -> str:
@@ -207,11 +290,13 @@ def _misfit(name: str, leaf: Any, found: tuple | None) -> str:
     return f"{name} is {type_text(found[1], found[2])} in it and {type_text(dtype, shape)} in the tree"
 
 
-@atexit.register
-def _finish() -> None:
-    for _, writer in _writers.values():
+def finish() -> list[Exception]:
+    """Waits for all that is being written; what failed and nobody has been told."""
+    problems: list[Exception] = []
+    for writer in _writers.values():
         try:
             writer.wait()
         except ExecutionError as error:
-            print(f"error: {error}", file=sys.stderr)
+            problems.append(error)
     _writers.clear()
+    return problems

@@ -27,14 +27,19 @@ def dtype_named(name: str) -> np.dtype:
     return as_dtype(_DTYPES[name])
 
 
+def tensor_name(dtype: np.dtype) -> str:
+    """The name of an element type of plans."""
+    name = _NAMES.get(dtype.name)
+    if name is None:
+        raise TypeError(f"plans have no arrays of dtype {dtype}; they have {', '.join(_NAMES)}")
+    return name
+
+
 def as_tensor(value: np.ndarray):
     """The array as the runtime takes it: no copy where the layout is its own."""
     from . import _runtime
 
     array = np.asarray(value)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    name = _NAMES.get(array.dtype.name)
-    if name is None:
-        raise TypeError(f"plans have no arrays of dtype {array.dtype}; they have {', '.join(_NAMES)}")
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return _runtime.Tensor.of(name, array.shape, data)
+    return _runtime.Tensor.of(tensor_name(array.dtype), array.shape, data)

@@ -263,11 +263,21 @@ def test_a_full_disk(plan, small_disk, processes):  # noqa: F811
     assert result.returncode == 0, result.stderr
 
 
+def test_a_folder_of_another_run(plan, whole, tmp_path):  # noqa: F811
+    """Without --resume: who resumes later would go on from the other run."""
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    result = run(command(plan, 2, *options(tmp_path)))
+    assert result.returncode == 2
+    assert result.stderr == (f"shard-run: error: --checkpoint: {tmp_path}/run has the checkpoint of step {STEPS} of another "
+                             "run; give --resume to go on from it, or another folder\n")
+    assert contents(tmp_path) == contents(whole)
+
+
 def test_a_folder_that_cannot_be_written(plan, tmp_path):  # noqa: F811
     (tmp_path / "file").touch()
     result = run(command(plan, 1, "--checkpoint", tmp_path / "file" / "run"))
     assert result.returncode == 2
-    assert "file/run: cannot create the folder: Not a directory" in result.stderr
+    assert "file/run: cannot read the folder: Not a directory" in result.stderr
 
 
 def test_steps_go_on_while_one_is_written(plan, tmp_path):  # noqa: F811

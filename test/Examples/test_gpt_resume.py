@@ -14,6 +14,7 @@ import pytest
 import checkpoint
 import conftest
 import data
+import weft
 from conftest import SMALL, STEPS, Training, run
 
 HALF = STEPS // 2
@@ -82,6 +83,27 @@ def test_who_stops_the_program_loses_no_step(workshop, tmp_path):
     assert f"checkpoint of step {made}" in out
     run("--resume", "--out", tmp_path, "--length=0", "--eval-every=6", "--eval-batches=2")
     np.testing.assert_array_equal(Training(tmp_path).losses, workshop.training("data=1", "dp").losses)
+
+
+def test_a_killed_program_goes_on_from_its_last_checkpoint(workshop, tmp_path):
+    """Killed twice, each time after a checkpoint: the numbers are those of one that was never killed."""
+    program = [sys.executable, str(conftest.ROOT / "examples" / "gpt" / "train.py"), "--checkpoint-every=2",
+               "--out", str(tmp_path)]
+    saved = 0
+    for options in (SMALL, ["--resume", "--length=0", "--eval-every=6", "--eval-batches=2"]):
+        child = subprocess.Popen([*program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while weft.saved_steps(tmp_path)[-1:] <= [saved] and time.monotonic() < deadline:
+            time.sleep(0.001)
+        child.kill()
+        assert child.wait() == -signal.SIGKILL
+        assert saved < checkpoint.read(tmp_path).step < STEPS
+        saved = checkpoint.read(tmp_path).step
+    run("--resume", "--out", tmp_path, "--length=0", "--eval-every=6", "--eval-batches=2")
+    expected, got = workshop.training("data=1", "dp"), Training(tmp_path)
+    np.testing.assert_array_equal(got.losses, expected.losses)
+    for name, value in expected.state.items():
+        np.testing.assert_array_equal(got.state[name], value, err_msg=name)
 
 
 def test_batches_depend_on_the_step_alone():

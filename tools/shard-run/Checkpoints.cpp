@@ -15,7 +15,7 @@ using namespace weft::runtime;
 
 Checkpoints Checkpoints::find(const Arguments &arguments, Problems &problems) {
   Checkpoints checkpoints(arguments);
-  if (!arguments.resume)
+  if (arguments.checkpoints.empty())
     return checkpoints;
   Result<std::vector<CheckpointFolder>> found =
       listCheckpoints(arguments.checkpoints);
@@ -24,6 +24,14 @@ Checkpoints Checkpoints::find(const Arguments &arguments, Problems &problems) {
         fmt::format("--checkpoint: {}", found.status().message()));
     return checkpoints;
   }
+  // A later --resume would go on from the other run.
+  if (!arguments.resume && !found->empty())
+    problems.push_back(fmt::format(
+        "--checkpoint: {} has the checkpoint of step {} of another run; give "
+        "--resume to go on from it, or another folder",
+        arguments.checkpoints, found->back().step));
+  if (!arguments.resume)
+    return checkpoints;
   checkpoints.found = *std::move(found);
   if (!checkpoints.isResumed())
     return checkpoints;

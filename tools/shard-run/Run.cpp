@@ -121,7 +121,8 @@ static Status saveStates(const Session &session, const std::string &path,
   std::vector<Array> arrays;
   for (const ValueSpec &state : session.plan().states()) {
     WEFT_ASSIGN_OR_RETURN(Array array, session.getState(state.name));
-    arrays.push_back(std::move(array));
+    if (launch.rank == 0)
+      arrays.push_back(std::move(array));
   }
   if (launch.rank != 0)
     return {};
@@ -332,8 +333,11 @@ static int runPlan(const Arguments &arguments) {
   };
   if (Status status = openCheckpoints(checkpoints, **session, arguments,
                                       *launch, options.bootstrap);
-      !status.ok())
-    return fail(exitBadInput, status);
+      !status.ok()) {
+    const bool isOfAnother =
+        options.bootstrap && !options.bootstrap->failure().ok();
+    return fail(isOfAnother ? exitRunFailed : exitBadInput, status);
+  }
   if (reference) {
     const Result<Comparison> compared =
         compareStep(**session, **reference, options, inputs);

@@ -24,10 +24,8 @@ namespace nb = nanobind;
 namespace weft::runtime {
 
 static std::unique_ptr<CheckpointWriter>
-openWriter(const std::string &directory, int keep,
-           std::shared_ptr<Bootstrap> bootstrap) {
+openWriter(const std::string &directory, std::shared_ptr<Bootstrap> bootstrap) {
   CheckpointOptions options;
-  options.keep = keep;
   options.bootstrap = std::move(bootstrap);
   Result<std::unique_ptr<CheckpointWriter>> writer = [&] {
     nb::gil_scoped_release unlocked;
@@ -36,31 +34,51 @@ openWriter(const std::string &directory, int keep,
   return valueOrRaise(std::move(writer));
 }
 
-/// Appends what this process writes of a tensor that all processes have whole.
-static void addTensor(CheckpointContents &contents, std::string name,
-                      const ArrayView &value, Holder holder) {
-  const size_t number = contents.tensors.size(), bytes = byteSize(value.dtype);
-  contents.tensors.push_back(
-      {std::move(name), value.dtype, {value.shape.begin(), value.shape.end()}});
-  const auto share = shareOf(Box::whole(value.shape), bytes, holder, number);
+namespace {
+
+/// What this process holds of a tensor.
+struct Shard {
+  std::vector<int64_t> start;
+  Tensor tensor;
+  /// Of the processes that hold the same.
+  int holder = 0, holders = 1;
+};
+
+struct SavedTensor {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+  std::vector<Shard> shards;
+};
+
+} // namespace
+
+/// Appends what this process writes of a shard of the last tensor.
+static void addShard(CheckpointContents &contents, const Shard &shard) {
+  const ArrayView value = shard.tensor.view();
+  const size_t number = contents.tensors.size() - 1;
+  const size_t bytes = byteSize(value.dtype);
+  const Box box{shard.start, shard.tensor.shape};
+  const auto share = shareOf(box, bytes, {shard.holder, shard.holders}, number);
   if (!share)
     return;
+  std::vector<int64_t> start = share->start;
+  for (size_t d = 0; d < start.size(); ++d)
+    start[d] -= box.start[d];
   const size_t offset = contents.memory.size();
   contents.memory.resize(offset + share->elements() * bytes);
-  const std::vector<int64_t> origin(value.shape.size());
-  forEachRun({value.shape, share->start}, {share->extent, origin},
-             share->extent, [&](int64_t from, int64_t to, int64_t count) {
+  const std::vector<int64_t> origin(start.size());
+  forEachRun({value.shape, start}, {share->extent, origin}, share->extent,
+             [&](int64_t from, int64_t to, int64_t count) {
                std::memcpy(contents.memory.data() + offset + to * bytes,
                            value.data + from * bytes, count * bytes);
              });
   contents.parts.push_back({number, *share, offset});
 }
 
-/// Whole arrays, the same in all processes.
-static void saveArrays(CheckpointWriter &writer, int64_t step,
-                       const Metadata &metadata,
-                       const std::vector<std::string> &names,
-                       const std::vector<Tensor> &tensors) {
+static void saveTensors(CheckpointWriter &writer, int64_t step,
+                        const Metadata &metadata,
+                        const std::vector<SavedTensor> &tensors) {
   runUnlocked([&]() -> Status {
     WEFT_RETURN_IF_ERROR(writer.wait());
     CheckpointContents contents;
@@ -68,9 +86,11 @@ static void saveArrays(CheckpointWriter &writer, int64_t step,
     contents.metadata = metadata;
     contents.memory = writer.takeMemory();
     contents.memory.clear();
-    for (size_t i = 0; i < tensors.size(); ++i)
-      addTensor(contents, names[i], tensors[i].view(),
-                {writer.process(), writer.processes()});
+    for (const SavedTensor &tensor : tensors) {
+      contents.tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
+      for (const Shard &shard : tensor.shards)
+        addShard(contents, shard);
+    }
     return writer.start(std::move(contents));
   });
 }
@@ -81,6 +101,36 @@ static nb::object readTensor(const Checkpoint &checkpoint, size_t number) {
     return checkpoint.read(number);
   }();
   return toNumpy(valueOrRaise(std::move(array)));
+}
+
+/// A box of a tensor, whose digest is the caller's to compare.
+static nb::object readBox(const Checkpoint &checkpoint, size_t number,
+                          std::vector<int64_t> start,
+                          std::vector<int64_t> extent) {
+  const Box box{std::move(start), std::move(extent)};
+  Array array(checkpoint.tensors()[number].dtype, box.extent);
+  runUnlocked(
+      [&] { return checkpoint.readBox(number, box, array.data.data()); });
+  return toNumpy(std::move(array));
+}
+
+/// What a box, which is in `bytes`, adds to the digest of its tensor.
+static uint64_t digestOf(const Checkpoint &checkpoint, size_t number,
+                         std::vector<int64_t> start,
+                         std::vector<int64_t> extent, const Bytes &bytes) {
+  const Box box{std::move(start), std::move(extent)};
+  return checkpoint.digestOf(number, box, box,
+                             reinterpret_cast<const std::byte *>(bytes.data()));
+}
+
+/// Compares the digests of some tensors.
+static void compareDigests(const Checkpoint &checkpoint,
+                           const std::vector<size_t> &numbers,
+                           const std::vector<uint64_t> &digests) {
+  std::vector<std::optional<uint64_t>> all(checkpoint.tensors().size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    all[numbers[i]] = digests[i];
+  raiseIfFailed(checkpoint.compareDigests(all));
 }
 
 /// (name, element type, shape) of each tensor.
@@ -102,10 +152,23 @@ void bindCheckpoint(nb::module_ &m) {
       list.append(nb::make_tuple(each.step, each.path));
     return list;
   });
+  nb::class_<Shard>(m, "CheckpointShard")
+      .def("__init__", [](Shard *self, std::vector<int64_t> start,
+                          const Tensor &tensor, int holder, int holders) {
+        new (self) Shard{std::move(start), tensor, holder, holders};
+      });
+  nb::class_<SavedTensor>(m, "CheckpointTensor")
+      .def("__init__",
+           [](SavedTensor *self, std::string name, const std::string &dtype,
+              std::vector<int64_t> shape, std::vector<Shard> shards) {
+             new (self) SavedTensor{std::move(name), dtypeNamed(dtype),
+                                    std::move(shape), std::move(shards)};
+           });
   nb::class_<CheckpointWriter>(m, "CheckpointWriter")
-      .def_static("open", &openWriter, nb::arg("directory"), nb::arg("keep"),
+      .def_static("open", &openWriter, nb::arg("directory"),
                   nb::arg("bootstrap").none())
-      .def("save", &saveArrays)
+      .def("save", &saveTensors)
+      .def("keep", &CheckpointWriter::keep)
       .def("wait", [](CheckpointWriter &writer) {
         runUnlocked([&] { return writer.wait(); });
       });
@@ -118,7 +181,10 @@ void bindCheckpoint(nb::module_ &m) {
       .def_prop_ro("metadata",
                    [](const Checkpoint &self) { return self.metadata(); })
       .def_prop_ro("tensors", &tensorsOf)
-      .def("read", &readTensor);
+      .def("read", &readTensor)
+      .def("read_box", &readBox)
+      .def("digest_of", &digestOf)
+      .def("compare_digests", &compareDigests);
 }
 
 } // namespace weft::runtime

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every process writes its parts, forces them to disk, leaves the digests of
-// them in a file, and tells process 0 through the store. Process 0 adds up the
-// digests, writes what describes the checkpoint and renames the folder. What
-// the others are told, and how one learns that another has failed, is a word in
-// the store; no process waits in a collective for one that has failed.
+// Every process writes its parts, forces them to disk, leaves the tensors and
+// the digests of its parts in a file, and tells process 0 through the store.
+// Process 0 compares the tensors, adds up the digests, writes what describes
+// the checkpoint and renames the folder. What the others are told, and how one
+// learns that another has failed, is a word in the store; no process waits in a
+// collective for one that has failed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "comm/Call.h"
 #include "comm/StartThread.h"
 #include "io/File.h"
+#include "launch/Number.h"
 #include "launch/Store.h"
 
 #include <fmt/format.h>
@@ -27,6 +29,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <thread>
@@ -46,6 +49,7 @@ public:
   Status start(CheckpointContents next);
   void reserve(size_t bytes);
   CheckpointMemory takeMemory() { return std::move(contents.memory); }
+  void keep(int count) { options.keep = count; }
 
   const Launch &launch() const {
     static const Launch alone;
@@ -54,6 +58,7 @@ public:
 
 private:
   Status removeUnfinished() const;
+  Status checkOrder() const;
   Status write();
   Status writeParts();
   Status writeFile(size_t file);
@@ -74,15 +79,18 @@ private:
     return fmt::format("checkpoint-{}-{}/{}", token, number, who);
   }
   Status tell(std::string_view who, const Status &status) const;
-  /// What was told, or that nobody will tell any more.
-  Status await(std::string_view who, int process,
-               std::chrono::nanoseconds timeout) const;
+  /// What was told: the step, or a failure; or that nobody tells any more.
+  Result<int64_t> await(std::string_view who, int process,
+                        std::chrono::nanoseconds timeout) const;
+  Status checkStep(int process, int64_t step) const;
 
   const std::string directory;
-  const CheckpointOptions options;
+  CheckpointOptions options;
   /// Tells this writer from others of the job and of other jobs.
   std::string token;
   int64_t number = 0;
+  /// What was in the folder before, in process 0.
+  std::vector<CheckpointFolder> earlier;
 
   // Of the checkpoint that is written.
   CheckpointContents contents;
@@ -146,6 +154,10 @@ Status CheckpointWriter::Impl::open() {
       status = systemError(directory, "write to the folder");
     else
       status = removeUnfinished();
+    if (auto found = listCheckpoints(directory); status.ok() && found.ok())
+      earlier = *std::move(found);
+    else if (status.ok())
+      status = found.status();
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   token = fmt::format("{:x}", now);
@@ -244,11 +256,20 @@ Status CheckpointWriter::Impl::writeFile(size_t number) {
   return file->sync();
 }
 
+/// "f32[8, 4] w1".
+static std::string describeTensor(const TensorInfo &tensor) {
+  return fmt::format("{}[{}] {}", name(tensor.dtype),
+                     fmt::join(tensor.shape, ", "), tensor.name);
+}
+
+/// A line a tensor: the digest and what it is.
 Status CheckpointWriter::Impl::writeDigests() const {
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
                         OutputFile::create(digestsPath(launch().rank)));
-  for (uint64_t digest : digests)
-    WEFT_RETURN_IF_ERROR(file->append(digestText(digest)));
+  for (size_t t = 0; t < digests.size(); ++t)
+    WEFT_RETURN_IF_ERROR(
+        file->append(fmt::format("{} {}\n", digestText(digests[t]),
+                                 describeTensor(contents.tensors[t]))));
   return file->commit();
 }
 
@@ -266,31 +287,35 @@ Status CheckpointWriter::Impl::writeParts() {
 Status CheckpointWriter::Impl::tell(std::string_view who,
                                     const Status &status) const {
   return options.bootstrap->store().set(
-      key(who),
-      fmt::format("{} {}", static_cast<int>(status.code()), status.message()));
+      key(who), fmt::format("{} {}", static_cast<int>(status.code()),
+                            status.ok() ? fmt::format("{}", contents.step)
+                                        : std::string(status.message())));
 }
 
 /// What `tell` wrote.
-static Status heard(const std::string &text) {
+static Result<int64_t> heard(const std::string &text) {
   const auto code = static_cast<StatusCode>(text[0] - '0');
-  return code == StatusCode::Ok ? Status() : Status(code, text.substr(2));
+  const std::string said = text.substr(2);
+  if (code != StatusCode::Ok)
+    return Status(code, said);
+  return parseNumber(said, 0).value_or(-1);
 }
 
-Status CheckpointWriter::Impl::await(std::string_view who, int process,
-                                     std::chrono::nanoseconds timeout) const {
-  Store &store = options.bootstrap->store();
+Result<int64_t>
+CheckpointWriter::Impl::await(std::string_view who, int process,
+                              std::chrono::nanoseconds timeout) const {
+  Bootstrap &bootstrap = *options.bootstrap;
   WaitBudget budget(timeout);
   for (Backoff backoff;; backoff.sleep(budget)) {
-    // Before the value, which may be the last that it told.
-    WEFT_ASSIGN_OR_RETURN(const auto lost, store.find(lostKey(process)));
-    WEFT_ASSIGN_OR_RETURN(const auto text, store.find(key(who)));
+    WEFT_ASSIGN_OR_RETURN(const bool isGone, bootstrap.isGone(process));
+    WEFT_ASSIGN_OR_RETURN(const auto text, bootstrap.store().find(key(who)));
     if (text)
       return heard(*text);
-    if (lost)
+    if (isGone)
       return unavailable(fmt::format(
           "process {} ended before it had written its part of checkpoint {}",
           process, folderName(contents.step)));
-    WEFT_RETURN_IF_ERROR(options.bootstrap->failure());
+    WEFT_RETURN_IF_ERROR(bootstrap.failure());
     if (budget.isSpent())
       return deadlineExceeded(fmt::format(
           "process {} had not written its part of checkpoint {} within {}",
@@ -298,16 +323,41 @@ Status CheckpointWriter::Impl::await(std::string_view who, int process,
   }
 }
 
+Status CheckpointWriter::Impl::checkStep(int process, int64_t step) const {
+  if (step == contents.step)
+    return {};
+  return failedPrecondition(fmt::format(
+      "process {} saves step {}, and process {} step {}; all save the same",
+      process, step, launch().rank, contents.step));
+}
+
 Status CheckpointWriter::Impl::addDigestsOf(int process) {
   const std::string path = digestsPath(process);
   WEFT_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> file,
                         InputFile::open(path));
-  std::string text(16 * digests.size(), '\0');
+  std::string text(file->size(), '\0');
   WEFT_RETURN_IF_ERROR(
       file->readAt(0, std::as_writable_bytes(std::span(text))));
-  for (size_t t = 0; t < digests.size(); ++t)
-    digests[t] +=
-        parseDigest(std::string_view(text).substr(16 * t, 16)).value_or(0);
+  std::istringstream lines(text);
+  std::vector<std::string> others;
+  for (std::string line; std::getline(lines, line);)
+    others.push_back(line);
+  if (others.size() != digests.size())
+    return failedPrecondition(fmt::format(
+        "process {} saves {} tensors, and process {} saves {}; all save the "
+        "same",
+        process, others.size(), launch().rank, digests.size()));
+  for (size_t t = 0; t < digests.size(); ++t) {
+    const std::string_view line = others[t], digest = line.substr(0, 16);
+    const std::string mine = describeTensor(contents.tensors[t]);
+    const std::string_view other =
+        line.substr(std::min<size_t>(17, line.size()));
+    if (other != mine)
+      return failedPrecondition(fmt::format(
+          "process {} saves {}, and process {} {}; all save the same", process,
+          other, launch().rank, mine));
+    digests[t] += parseDigest(digest).value_or(0);
+  }
   return ::unlink(path.c_str()) == 0 ? Status()
                                      : systemError(path, "remove the file");
 }
@@ -316,11 +366,12 @@ Status CheckpointWriter::Impl::addDigestsOf(int process) {
 /// waited for may still write into the folder.
 Status CheckpointWriter::Impl::awaitParts(Status status) {
   for (int process = 1; process < launch().world; ++process) {
-    Status other = await(fmt::format("{}", process), process, options.deadline);
-    if (status.ok() && other.ok())
-      other = addDigestsOf(process);
+    const auto step =
+        await(fmt::format("{}", process), process, options.deadline);
     if (status.ok())
-      status = other;
+      status = step.ok() ? checkStep(process, *step) : step.status();
+    if (status.ok())
+      status = addDigestsOf(process);
   }
   return status;
 }
@@ -358,11 +409,17 @@ Status CheckpointWriter::Impl::commit() {
   WEFT_RETURN_IF_ERROR(syncFolder(unfinished));
   struct stat status{};
   const bool exists = ::stat(path.c_str(), &status) == 0;
-  if (::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD, path.c_str(),
-                  exists ? RENAME_EXCHANGE : 0) != 0)
+  if (exists && ::renameat2(AT_FDCWD, unfinished.c_str(), AT_FDCWD,
+                            path.c_str(), RENAME_EXCHANGE) == 0) {
+    WEFT_RETURN_IF_ERROR(syncFolder(directory));
+    return removeFolder(unfinished);
+  }
+  // File systems of networks may not exchange folders.
+  if (exists && errno == EINVAL)
+    WEFT_RETURN_IF_ERROR(removeCheckpoint(path));
+  if (::rename(unfinished.c_str(), path.c_str()) != 0)
     return systemError(path, "rename the finished folder");
-  WEFT_RETURN_IF_ERROR(syncFolder(directory));
-  return exists ? removeFolder(unfinished) : Status();
+  return syncFolder(directory);
 }
 
 Status CheckpointWriter::Impl::removeOld() const {
@@ -374,18 +431,33 @@ Status CheckpointWriter::Impl::removeOld() const {
                 [&](const auto &each) { return each.step == contents.step; });
   const auto others = static_cast<size_t>(options.keep - 1);
   for (size_t i = 0; i + others < all.size(); ++i)
-    WEFT_RETURN_IF_ERROR(removeCheckpoint(all[i].path));
+    WEFT_RETURN_IF_ERROR(
+        removeCheckpoint(all[i].path)
+            .withContext("it is on disk, but an older one stays"));
+  return {};
+}
+
+/// Of another run a later checkpoint stays the last one, from which a program
+/// that resumes would go on; unless it is damaged, and was passed over.
+Status CheckpointWriter::Impl::checkOrder() const {
+  for (const CheckpointFolder &each : earlier)
+    if (each.step > contents.step && Checkpoint::open(each.path).ok())
+      return failedPrecondition(fmt::format(
+          "{} is later and was there before; remove it, or name another folder",
+          each.path));
   return {};
 }
 
 Status CheckpointWriter::Impl::write() {
-  const Status mine = writeParts();
+  Status mine = checkOrder();
+  if (mine.ok())
+    mine = writeParts();
   const int process = launch().rank;
   if (process != 0) {
     WEFT_RETURN_IF_ERROR(
         tell(fmt::format("{}", process),
              mine.withContext(fmt::format("process {}", process))));
-    return await("all", 0, 2 * options.deadline);
+    return await("all", 0, 2 * options.deadline).status();
   }
   Status status = awaitParts(mine);
   if (status.ok())
@@ -463,6 +535,7 @@ CheckpointWriter::open(const std::string &directory,
 
 Status CheckpointWriter::wait() { return impl->wait(); }
 void CheckpointWriter::reserve(size_t bytes) { impl->reserve(bytes); }
+void CheckpointWriter::keep(int count) { impl->keep(count); }
 CheckpointMemory CheckpointWriter::takeMemory() { return impl->takeMemory(); }
 Status CheckpointWriter::start(CheckpointContents contents) {
   return impl->start(std::move(contents));

@@ -368,7 +368,8 @@ Status Session::Impl::restore(const std::string &path) {
       agree(*core, status, checkpoint.ok() ? checkpoint->step() : 0));
   if (!digests.empty()) {
     WEFT_ASSIGN_OR_RETURN(digests, addUp(*core, std::move(digests)));
-    WEFT_RETURN_IF_ERROR(checkpoint->compareDigests(digests));
+    WEFT_RETURN_IF_ERROR(checkpoint->compareDigests(
+        std::vector<std::optional<uint64_t>>(digests.begin(), digests.end())));
   }
   stateIsSet.assign(stateIsSet.size(), true);
   return {};

@@ -103,6 +103,25 @@ TEST_F(CheckpointTest, OneOfTheSameStepIsReplaced) {
 }
 
 /// What a killed run leaves is no checkpoint, and goes when the next begins.
+/// Who resumes would go on from the later one.
+TEST_F(CheckpointTest, NoneBeforeALaterOneOfAnotherRun) {
+  const Tensors tensors = sampleTensors();
+  auto writer = *CheckpointWriter::open(file("run"), {});
+  for (int64_t step : {4, 2}) { // both of this run
+    ASSERT_EQ(writer->start(contentsOf(tensors, step)), Status());
+    ASSERT_EQ(writer->wait(), Status());
+  }
+  EXPECT_THAT(
+      writeCheckpoint(file("run"), tensors, 3).message(),
+      HasSubstr("checkpoint of step 3: " + file("run") +
+                "/step-00000004 is later and was there before; remove it, or "
+                "name another folder"));
+  EXPECT_EQ(listCheckpoints(file("run"))->size(), 2);
+  // A damaged one was passed over.
+  std::filesystem::remove(file("run/step-00000004/checkpoint.json"));
+  EXPECT_EQ(writeCheckpoint(file("run"), tensors, 3), Status());
+}
+
 TEST_F(CheckpointTest, WhatIsUnfinishedIsNoCheckpoint) {
   ASSERT_EQ(writeCheckpoint(file("run"), sampleTensors(), 4), Status());
   for (const char *name : {"step-00000005.abc.unfinished", "step-5",

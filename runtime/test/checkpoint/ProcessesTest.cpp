@@ -132,6 +132,51 @@ TEST_F(Processes, OneThatIsLate) {
                                   "checkpoint step-00000002 within 1 s"));
 }
 
+/// Process 1 saves something else: nothing is left that cannot be read.
+TEST_F(Processes, AllSaveTheSame) {
+  const auto differing = [&](const std::function<void(Tensors &)> &change,
+                             int64_t step) {
+    const auto texts = run(2, [&](std::shared_ptr<Bootstrap> bootstrap) {
+      Tensors tensors{{"b", countingArray(DType::F32, {4})},
+                      {"w", countingArray(DType::F32, {8, 4})}};
+      const bool isOther = bootstrap->launch().rank == 1;
+      if (isOther)
+        change(tensors);
+      return writeCheckpoint(file("run"), tensors, isOther ? step : 2,
+                             with(bootstrap));
+    });
+    EXPECT_TRUE(listCheckpoints(file("run"))->empty());
+    EXPECT_THAT(texts[1], HasSubstr(texts[0].substr(texts[0].find("process"))));
+    return texts[0];
+  };
+  const auto none = [](Tensors &) {};
+  EXPECT_THAT(differing(none, 3),
+              HasSubstr("checkpoint of step 2: process 1 saves step 3, and "
+                        "process 0 step 2; all save the same"));
+  EXPECT_THAT(
+      differing([](Tensors &all) { all.erase("b"); }, 2),
+      HasSubstr("process 1 saves 1 tensors, and process 0 saves 2; all save "
+                "the same"));
+  EXPECT_THAT(
+      differing(
+          [](Tensors &all) { all["w"] = countingArray(DType::F32, {4, 4}); },
+          2),
+      HasSubstr("process 1 saves f32[4, 4] w, and process 0 f32[8, 4] "
+                "w; all save the same"));
+  EXPECT_THAT(
+      differing(
+          [](Tensors &all) { all["w"] = countingArray(DType::I32, {8, 4}); },
+          2),
+      HasSubstr("process 1 saves i32[8, 4] w"));
+  EXPECT_THAT(differing(
+                  [](Tensors &all) {
+                    all["v"] = all["w"];
+                    all.erase("w");
+                  },
+                  2),
+              HasSubstr("process 1 saves f32[8, 4] v"));
+}
+
 /// A session whose ranks are all of one process.
 TEST_F(Processes, AsManyAsTheSessionHas) {
   const auto texts =

@@ -115,11 +115,17 @@ public:
   /// will write it. To be called after `wait`.
   void reserve(size_t bytes);
 
+  /// How many checkpoints stay from the next one on; 0 = all. To be called
+  /// after `wait`.
+  void keep(int count);
+
   /// Memory for the contents of the next checkpoint: that of the last one.
   /// To be called after `wait`.
   CheckpointMemory takeMemory();
 
-  /// Begins to write a checkpoint, and returns. To be called after `wait`.
+  /// Begins to write a checkpoint, and returns. To be called after `wait`. One
+  /// before a later one of another run fails: a program that resumes would go
+  /// on from that.
   Status start(CheckpointContents contents);
 
   /// Of the job.
@@ -170,9 +176,9 @@ public:
   /// which contains it.
   uint64_t digestOf(size_t tensor, const Box &box, const Box &held,
                     const std::byte *memory) const;
-  /// Compares digests that were added up, for each tensor; the failure names
-  /// the files and the tensors whose bytes have changed.
-  Status compareDigests(std::span<const uint64_t> digests) const;
+  /// Compares digests that were added up, for each tensor that was read; the
+  /// failure names the files and the tensors whose bytes have changed.
+  Status compareDigests(std::span<const std::optional<uint64_t>> digests) const;
 
 private:
   struct Contents;
