@@ -319,6 +319,17 @@ def test_in_two_processes(mpirun, tmp_path):
         assert " ".join(lines[3:]).replace("  ", "") .replace(" ", "") == whole.replace(" ", "")
 
 
+def test_shards_of_two_dtypes():
+    sharding = weft.NamedSharding(weft.make_mesh((2,), ("data",)), P("data"))
+
+    def shard(index):
+        return np.zeros(4, np.int32 if index[0].start else np.float32)
+
+    with pytest.raises(ValueError, match="data_callback returned shards of the dtypes float32 and int32; give dtype="):
+        weft.make_array_from_callback((8,), sharding, shard)
+    assert weft.make_array_from_callback((8,), sharding, shard, dtype="float32").dtype == np.float32
+
+
 def test_init_leaves_shards_on_the_ranks():
     mesh = weft.make_mesh((2, 2), ("data", "model"))
 

@@ -200,6 +200,14 @@ def test_a_process_without_memory_stops_the_others(mpirun, process, tmp_path):
     assert (tmp_path / "told").read_text().startswith(f"process {process}: MemoryError: Unable to allocate 256. TiB")
 
 
+def test_a_mesh_that_the_processes_do_not_divide(mpirun):
+    code = ("import numpy as np, weft\nfrom weft import P\nweft.distributed.initialize()\n"
+            "weft.device_put(np.ones(6), weft.NamedSharding(weft.make_mesh((3,), ('data',)), P('data')))\n")
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", code])
+    assert both.returncode != 0
+    assert "ValueError: 3 ranks cannot be shared equally by 2 processes; take a mesh whose size they divide" in both.stderr
+
+
 def test_a_heartbeat_that_is_none():
     code = "import weft; weft.distributed.initialize(heartbeat=0.5)"
     assert "heartbeat must be 0 or from 1 to 1e9 seconds, got 0.5" in run([sys.executable, "-c", code]).stderr

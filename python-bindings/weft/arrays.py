@@ -386,6 +386,9 @@ def make_array_from_callback(shape: Sequence[int], sharding: NamedSharding,
         if str(index) not in made:
             made[str(index)] = _part(data_callback(index), index, shape, local, dtype)
         parts[rank] = made[str(index)]
+    dtypes = sorted({str(part.dtype) for part in parts.values()})
+    if len(dtypes) > 1:
+        raise ValueError(f"data_callback returned shards of the dtypes {' and '.join(dtypes)}; give dtype=")
     return Array(shape, next(iter(parts.values())).dtype, sharding, parts=parts)
 
 

@@ -72,7 +72,10 @@ def local_ranks(ranks: int) -> range:
     """The ranks of a plan of `ranks` that are threads of this process."""
     if ranks == 1:
         return range(1)
-    each = ranks // process_count()
+    each, rest = divmod(ranks, process_count())
+    if rest:
+        raise ValueError(f"{ranks} ranks cannot be shared equally by {process_count()} processes; take a mesh whose size "
+                         "they divide, or start another number of processes")
     return range(process_index() * each, (process_index() + 1) * each)
 
 
