@@ -62,51 +62,15 @@ static SmallVector<Operation *> opsBehind(Conversion &c, Operation *last) {
   return ops;
 }
 
-/// The trip count of a loop of which two iterations are known, which change
-/// counters by one number each. Nothing if the condition reads more than
-/// counters.
-static std::optional<int64_t> countIterations(Conversion &c,
-                                              const LoopIteration &first,
-                                              const LoopIteration &second) {
-  constexpr int64_t most = 1 << 20;
-  Values carried = second.results;
-  for (int64_t iterations = 2; iterations < most; ++iterations) {
-    auto condition = c.getImporter().importRegion(c, 0, carried);
-    std::optional<int64_t> goesOn =
-        condition && condition->size() == 1 && condition->front()
-            ? getSplatInteger(condition->front())
-            : std::nullopt;
-    if (!goesOn)
-      return std::nullopt;
-    if (!*goesOn)
-      return iterations;
-    for (auto [value, before, after] :
-         llvm::zip_equal(carried, first.results, second.results)) {
-      auto a = before ? getSplatInteger(before) : std::nullopt;
-      auto b = after ? getSplatInteger(after) : std::nullopt;
-      if (a && b)
-        value = c.splatLike(after, *b + (iterations - 1) * (*b - *a));
-    }
-  }
-  return std::nullopt;
-}
-
-/// The values behind a loop that is one over micro-batches.
-static std::optional<Values> importMicrobatches(Conversion &c,
-                                                const LoopIteration &first,
-                                                const LoopIteration &second) {
-  std::optional<int64_t> count = countIterations(c, first, second);
-  if (!count)
+/// The values behind a loop that is one over micro-batches, if its first two
+/// iterations say so.
+static std::optional<Values>
+importMicrobatches(Conversion &c, ArrayRef<LoopIteration> firstTwo) {
+  const LoopIteration &second = firstTwo[1];
+  LoopCounters counters(c, firstTwo[0].given, second.given, second.results);
+  if (!counters.run())
     return std::nullopt;
-  std::optional<Values> results = formMicrobatches(c, first, second, *count);
-  for (unsigned i = 0; results && i < results->size(); ++i)
-    if (!(*results)[i]) {
-      int64_t begin = *getSplatInteger(first.given[i]),
-              next = *getSplatInteger(first.results[i]);
-      (*results)[i] =
-          c.splatLike(first.given[i], begin + *count * (next - begin));
-    }
-  return results;
+  return formMicrobatches(c, firstTwo, &counters);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,7 +195,8 @@ std::optional<Values> LoopWalk::run() {
       "20) & (error > tolerance) or lax.fori_loop(0, jnp.minimum(n, 20), ...); "
       "what a loop of a library finds can be computed outside and passed as an "
       "argument");
-  LoopIteration before;
+  /// Those that have been read, as long as they may be of micro-batches.
+  SmallVector<LoopIteration, 2> read;
   for (;; ++count) {
     std::optional<Value> condition = importCondition(iterations.given());
     if (!condition)
@@ -242,17 +207,25 @@ std::optional<Values> LoopWalk::run() {
       goesOn = 0;
     bool isCounted = goesOn && !iterations.mayHaveEnded();
     if (goesOn && !*goesOn) {
-      if (isCounted && count == 1)
-        if (auto results = formSingleMicrobatch(c, before))
-          return results;
-      return iterations.results();
+      std::optional<Values> results;
+      bool isAllRead = isCounted && static_cast<int64_t>(read.size()) == count;
+      if (isAllRead && count == 1)
+        results = formSingleMicrobatch(c, read[0]);
+      else if (isAllRead && count > 1)
+        results = formMicrobatches(c, read, nullptr);
+      return results ? *results : iterations.results();
     }
     std::optional<LoopIteration> done = importBody();
     if (!done)
       return std::nullopt;
-    if (isCounted && count == 1)
-      if (auto results = importMicrobatches(c, before, *done))
+    if (isCounted && static_cast<int64_t>(read.size()) == count)
+      read.push_back(*done);
+    if (count == 1 && read.size() == 2) {
+      if (auto results = importMicrobatches(c, read))
         return results;
+      if (!mayBeMicrobatches(read[0], read[1]))
+        read.clear();
+    }
     bool hasCounter =
         iterations.add(goesOn ? Value() : *condition, done->results);
     hasCounter |= giveCounters(done->results);
@@ -275,7 +248,6 @@ std::optional<Values> LoopWalk::run() {
                       Twine(kMostOps) + " ops in its first " +
                       Twine(count + 1) + " iterations" + remedy);
     }
-    before = std::move(*done);
   }
 }
 

@@ -31,6 +31,12 @@ TypedAttr weft::stablehlo::getSplat(Value value) {
   return cast<TypedAttr>(elements.getSplatValue<Attribute>());
 }
 
+Attribute weft::stablehlo::getConstant(Value value) {
+  Attribute elements;
+  return value && matchPattern(value, m_Constant(&elements)) ? elements
+                                                             : Attribute();
+}
+
 std::optional<int64_t> weft::stablehlo::getSplatInteger(Value value) {
   auto integer = dyn_cast_or_null<IntegerAttr>(getSplat(value));
   if (!integer)

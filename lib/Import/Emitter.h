@@ -86,6 +86,8 @@ private:
 /// The type of a value; a null value has none.
 mlir::RankedTensorType typeOf(mlir::Value value);
 
+/// The elements of a constant; null of another value, or of none.
+mlir::Attribute getConstant(mlir::Value value);
 /// The element that all elements of a constant are; null if there is none.
 mlir::TypedAttr getSplat(mlir::Value value);
 /// As a number, for integers.

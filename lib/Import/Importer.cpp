@@ -191,6 +191,14 @@ void Importer::importOp(Operation &op) {
   define(op, c.hasFailed() ? Values() : results);
 }
 
+/// They do not count: they are no part of what is unrolled.
+void Importer::importAgain(ArrayRef<Operation *> ops) {
+  int64_t before = numOps;
+  for (Operation *op : ops)
+    importOp(*op);
+  numOps = before;
+}
+
 //===----------------------------------------------------------------------===//
 // Blocks and functions
 //===----------------------------------------------------------------------===//

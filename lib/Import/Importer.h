@@ -42,6 +42,16 @@ public:
   Values importCall(Conversion &c, mlir::FlatSymbolRefAttr callee,
                     llvm::ArrayRef<mlir::Value> arguments);
 
+  // For loops of which more is asked than what an iteration makes: values of
+  // the source as they were read last, and ops that are read once more.
+  mlir::Value valueOf(mlir::Value source) const {
+    return values.lookup(source);
+  }
+  void setValue(mlir::Value source, mlir::Value value) {
+    values[source] = value;
+  }
+  void importAgain(llvm::ArrayRef<mlir::Operation *> ops);
+
   mlir::OpBuilder &getBuilder() { return builder; }
   Problems &getProblems() { return problems; }
   Meshes &getMeshes() { return meshes; }

@@ -16,14 +16,6 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::stablehlo;
 
-/// The elements of a constant; null of another value.
-static Attribute constantOf(Value value) {
-  Attribute elements;
-  if (value)
-    matchPattern(value, m_Constant(&elements));
-  return elements;
-}
-
 /// Whether two values are computed in the same way.
 static bool isSameComputation(Value x, Value y,
                               DenseSet<std::pair<Value, Value>> &known) {
@@ -61,7 +53,7 @@ static Value findMask(const Values &given, const Values &made) {
   Value mask;
   for (auto [before, after] : llvm::zip_equal(given, made)) {
     if (!after || before == after ||
-        (constantOf(after) && constantOf(before) == constantOf(after)))
+        (getConstant(after) && getConstant(before) == getConstant(after)))
       continue;
     auto select = after.getDefiningOp<arith::SelectOp>();
     if (!select || select.getFalseValue() != before)
@@ -79,8 +71,8 @@ Value MaskedIterations::choose(Value condition, Value made, unsigned index) {
   Value keep = kept[index];
   if (!made || !keep || made == keep)
     return made && keep ? made : Value();
-  if (Attribute constant = constantOf(made);
-      constant && constant == constantOf(keep))
+  if (Attribute constant = getConstant(made);
+      constant && constant == getConstant(keep))
     return made;
   Operation *op = made.getDefiningOp();
   Value by = c.broadcastScalar(condition, typeOf(made).getShape());
@@ -112,8 +104,8 @@ static bool isFlag(Value value) {
 bool MaskedIterations::finish(const Values &made, const Values &chosen) {
   bool counts = false;
   for (unsigned i = 0; i < made.size(); ++i) {
-    Attribute constant = constantOf(made[i]);
-    Attribute before = constantOf(givenValues[i]);
+    Attribute constant = getConstant(made[i]);
+    Attribute before = getConstant(givenValues[i]);
     counts |= constant && before && constant != before;
     givenValues[i] = constant || isFlag(made[i]) ? made[i] : chosen[i];
   }

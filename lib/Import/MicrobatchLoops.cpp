@@ -20,15 +20,24 @@ using namespace weft::stablehlo;
 
 namespace {
 
-/// Compares two iterations of a loop.
+/// Compares the first iteration of a loop with another one.
 class IterationComparison {
 public:
+  /// `number` is that of the second one, and `count` how many there are, or
+  /// nothing where that is not known yet.
   IterationComparison(const LoopIteration &first, const LoopIteration &second,
-                      int64_t count)
-      : first(first), second(second), count(count) {}
+                      int64_t number, std::optional<int64_t> count)
+      : first(first), second(second), number(number), count(count) {}
 
-  /// Whether they are iterations of a loop over micro-batches.
-  bool run();
+  /// Whether they are iterations of a loop over micro-batches, which knows some
+  /// of what it carries as counters.
+  bool run(llvm::function_ref<bool(unsigned)> isCounter);
+
+  /// Whether another iteration is like the first one as this one is.
+  bool hasSame(const IterationComparison &other) const {
+    return llvm::equal(slices, other.slices) &&
+           llvm::equal(stacks, other.stacks) && exits == other.exits;
+  }
 
   /// What a slice takes, with the dimension of the iterations.
   llvm::MapVector<SliceOp, int64_t> slices;
@@ -46,20 +55,21 @@ private:
   bool compareUpdates(Operation *a, Operation *b);
   bool compareAttributes(Operation *a, Operation *b);
   bool isExit(Operation *op, Value given, Value result) const;
-  bool findExits();
+  bool findExits(llvm::function_ref<bool(unsigned)> isCounter);
 
   const LoopIteration &first, &second;
-  int64_t count;
+  int64_t number;
+  std::optional<int64_t> count;
   /// From values of the first iteration to those of the second.
   DenseMap<Value, Value> counterparts;
-  /// Uses in the first iteration of a value that it was given and that changes.
-  llvm::SmallSetVector<OpOperand *, 8> carriedUses;
+  /// Uses in the first iteration of a value that it was given and that changes,
+  /// with what the second one has in its place.
+  llvm::SmallMapVector<OpOperand *, Value, 8> carriedUses;
 };
 
 } // namespace
 
-/// A slice at the number of the iteration: of the first element along one
-/// dimension, and then of the second.
+/// A slice at the number of the iteration, along one dimension.
 bool IterationComparison::compareSlices(SliceOp a, SliceOp b) {
   if (a.getType() != b.getType() || a.getStrides() != b.getStrides())
     return false;
@@ -68,9 +78,9 @@ bool IterationComparison::compareSlices(SliceOp a, SliceOp b) {
     int64_t start = a.getStarts()[dim];
     if (start == b.getStarts()[dim] && a.getLimits()[dim] == b.getLimits()[dim])
       continue;
-    if (iterations || start != 0 || b.getStarts()[dim] != 1 ||
+    if (iterations || start != 0 || b.getStarts()[dim] != number ||
         a.getType().getDimSize(dim) != 1 ||
-        a.getOperand().getType().getDimSize(dim) != count)
+        (count && a.getOperand().getType().getDimSize(dim) != count))
       return false;
     iterations = dim;
   }
@@ -102,8 +112,8 @@ bool IterationComparison::compareUpdates(Operation *a, Operation *b) {
   for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
     if (part.getDimSize(dim) == whole.getDimSize(dim))
       continue;
-    if (iterations || (*starts)[dim] != 0 || (*next)[dim] != 1 ||
-        part.getDimSize(dim) != 1 || whole.getDimSize(dim) != count)
+    if (iterations || (*starts)[dim] != 0 || (*next)[dim] != number ||
+        part.getDimSize(dim) != 1 || (count && whole.getDimSize(dim) != count))
       return false;
     iterations = dim;
   }
@@ -113,7 +123,7 @@ bool IterationComparison::compareUpdates(Operation *a, Operation *b) {
   return true;
 }
 
-/// All that counters decide is what slices take, and where updates are.
+/// Iterations differ in what slices take, and where updates are.
 bool IterationComparison::compareAttributes(Operation *a, Operation *b) {
   if (a->getAttrDictionary() == b->getAttrDictionary())
     return true;
@@ -125,7 +135,7 @@ bool IterationComparison::compareAttributes(Operation *a, Operation *b) {
 /// place.
 bool IterationComparison::isCarried(Value a, Value b) const {
   return a != b &&
-         llvm::any_of(llvm::zip_equal(first.given, first.results),
+         llvm::any_of(llvm::zip_equal(first.given, second.given),
                       [&](auto pair) { return pair == std::tuple(a, b); });
 }
 
@@ -154,7 +164,7 @@ bool IterationComparison::compareOps(Operation *a, Operation *b) {
     if (!corresponds(use.get(), other))
       return false;
     if (!counterparts.contains(use.get()) && isCarried(use.get(), other))
-      carriedUses.insert(&use);
+      carriedUses[&use] = other;
   }
   for (auto [x, y] : llvm::zip_equal(a->getResults(), b->getResults()))
     counterparts[x] = y;
@@ -218,40 +228,41 @@ bool IterationComparison::isExit(Operation *op, Value given,
 }
 
 /// Each carried value is handed on, counted, a sum or a stack; nothing but that
-/// reads one that changes.
-bool IterationComparison::findExits() {
+/// reads one that changes. Of several that begin alike, each is its own sum.
+bool IterationComparison::findExits(
+    llvm::function_ref<bool(unsigned)> isCounter) {
   bool any = false;
-  for (auto [given, result, next] :
-       llvm::zip_equal(first.given, first.results, second.results)) {
+  for (unsigned i = 0; i < first.given.size(); ++i) {
+    Value given = first.given[i], result = first.results[i],
+          before = second.given[i], next = second.results[i];
     exits.push_back(nullptr);
-    if (!given || !result || !next)
+    if (!given || !result || !before || !next)
       return false;
-    if (isSame(given, result) && isSame(result, next))
-      continue;
-    if (getSplatInteger(given) && getSplatInteger(result) &&
-        getSplatInteger(next))
+    if (isCounter(i) || (isSame(given, result) && isSame(before, next) &&
+                         isSame(given, before)))
       continue;
     Operation *op = withoutConstraints(result).getDefiningOp();
-    auto use = llvm::find_if(carriedUses, [&](OpOperand *each) {
-      return each->getOwner() == op && each->get() == given;
+    auto use = llvm::find_if(carriedUses, [&](auto &each) {
+      return each.first->getOwner() == op && each.first->get() == given &&
+             each.second == before;
     });
     if (use == carriedUses.end() || counterparts.lookup(result) != next ||
         !isExit(op, given, result))
       return false;
-    carriedUses.remove(*use);
+    carriedUses.erase(use);
     exits.back() = op;
     any |= !stacks.contains(op);
   }
   return any && carriedUses.empty();
 }
 
-bool IterationComparison::run() {
+bool IterationComparison::run(llvm::function_ref<bool(unsigned)> isCounter) {
   if (first.ops.size() != second.ops.size())
     return false;
   for (auto [a, b] : llvm::zip_equal(first.ops, second.ops))
     if (!compareOps(a, b))
       return false;
-  return findExits() && !slices.empty();
+  return findExits(isCounter) && !slices.empty();
 }
 
 /// The operand of a sum that is not the sum so far.
@@ -293,14 +304,56 @@ static MicrobatchesAttr nextLoop(Conversion &c, int64_t count) {
   return MicrobatchesAttr::get(context, name, count);
 }
 
+bool weft::stablehlo::mayBeMicrobatches(const LoopIteration &first,
+                                        const LoopIteration &second) {
+  return IterationComparison(first, second, 1, std::nullopt)
+      .run([&](unsigned i) {
+        return getConstant(first.given[i]) && getConstant(first.results[i]) &&
+               getConstant(second.results[i]);
+      });
+}
+
+/// Whether what was read is all that there is: slices and stacks are those that
+/// the counters decide, and nothing reads a stack that is not whole.
+static bool isAllRead(const IterationComparison &comparison,
+                      const LoopCounters &counters) {
+  if (comparison.slices.size() + comparison.stacks.size() !=
+      counters.numIndexed())
+    return false;
+  for (auto [i, exit] : llvm::enumerate(comparison.exits))
+    if (comparison.stacks.contains(exit) && !counters.hasOneUse(i))
+      return false;
+  return true;
+}
+
 std::optional<Values>
-weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
-                                  const LoopIteration &second, int64_t count) {
-  IterationComparison comparison(first, second, count);
-  if (!comparison.run())
+weft::stablehlo::formMicrobatches(Conversion &c,
+                                  ArrayRef<LoopIteration> iterations,
+                                  const LoopCounters *counters) {
+  const LoopIteration &first = iterations.front();
+  int64_t count = counters ? counters->count() : iterations.size();
+  auto isCounter = [&](unsigned i) {
+    return counters ? counters->contains(i)
+                    : getConstant(first.given[i]) &&
+                          llvm::all_of(iterations, [&](const auto &each) {
+                            return getConstant(each.results[i]);
+                          });
+  };
+  IterationComparison comparison(first, iterations[1], 1, count);
+  if (!comparison.run(isCounter) ||
+      (counters && !isAllRead(comparison, *counters)))
     return std::nullopt;
-  for (Operation *op : llvm::reverse(second.ops))
-    op->erase();
+  for (int64_t number = 2; number < static_cast<int64_t>(iterations.size());
+       ++number) {
+    IterationComparison other(first, iterations[number], number, count);
+    if (!other.run(isCounter) || !comparison.hasSame(other))
+      return std::nullopt;
+  }
+  Values last = iterations.back().results;
+  for (const LoopIteration &each : llvm::reverse(iterations.drop_front()))
+    for (Operation *op : llvm::reverse(each.ops))
+      if (op->use_empty()) // a condition may have read it in vain
+        op->erase();
   MicrobatchesAttr loop = nextLoop(c, count);
   for (auto [slice, dim] : comparison.slices) {
     OpBuilder::InsertionGuard guard(c.builder);
@@ -318,8 +371,10 @@ weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
   }
   Values results;
   for (auto [given, exit] : llvm::zip_equal(first.given, comparison.exits)) {
-    bool isHandedOn = isSame(given, first.results[results.size()]);
-    Value result = isHandedOn ? given : Value();
+    unsigned i = results.size();
+    Value result = given;
+    if (isCounter(i))
+      result = counters ? counters->last(i) : last[i];
     if (auto stack = comparison.stacks.find(exit);
         stack != comparison.stacks.end())
       result =
@@ -327,7 +382,7 @@ weft::stablehlo::formMicrobatches(Conversion &c, const LoopIteration &first,
     else if (exit)
       result = c.make<MicrobatchSumOp>(addendOf(exit, given), loop);
     if (exit)
-      result = replaceExit(c, first.results[results.size()], exit, result);
+      result = replaceExit(c, first.results[i], exit, result);
     results.push_back(result);
   }
   return results;
@@ -359,7 +414,7 @@ std::optional<Values>
 weft::stablehlo::formSingleMicrobatch(Conversion &c,
                                       const LoopIteration &only) {
   SmallVector<ReshapeOp> parts = findOnlyParts(only);
-  bool any = false;
+  llvm::SmallPtrSet<Operation *, 8> sums;
   for (auto [given, result] : llvm::zip_equal(only.given, only.results)) {
     if (!given || !result)
       return std::nullopt;
@@ -368,11 +423,12 @@ weft::stablehlo::formSingleMicrobatch(Conversion &c,
       continue;
     Operation *op = withoutConstraints(result).getDefiningOp();
     bool adds = addsToZero(op, given) && isHandedOnOnly(only, op, result);
-    if (!adds && !(isStackOfOne(result) && isZero(given) && given.use_empty()))
+    // One may be given twice.
+    bool isSum = adds && sums.insert(op).second;
+    if (!isSum && !(isStackOfOne(result) && isZero(given) && given.use_empty()))
       return std::nullopt;
-    any |= adds;
   }
-  if (!any || parts.empty())
+  if (sums.empty() || parts.empty())
     return std::nullopt;
   MicrobatchesAttr loop = nextLoop(c, 1);
   for (ReshapeOp part : parts) {

@@ -16,8 +16,9 @@
 // that an iteration hands on as they are, counters, sums that begin with zero
 // and to which each iteration adds something that does not depend on them,
 // stacks of a small part for each iteration, and slices of arrays at the number
-// of the iteration. The first iteration then becomes what is computed for each
-// micro-batch.
+// of the iteration. That the others are like these two follows from the
+// counters (LoopCounters.h), or else all are compared with the first. The first
+// iteration then becomes what is computed for each micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,7 @@
 #define WEFT_LIB_IMPORT_MICROBATCHLOOPS_H
 
 #include "Conversion.h"
+#include "LoopCounters.h"
 
 namespace weft::stablehlo {
 
@@ -36,14 +38,16 @@ struct LoopIteration {
   Values results;
 };
 
-/// Makes a loop over micro-batches of the first two iterations of one with
-/// `count` iterations. Returns the values behind the loop, but null for those
-/// that change by a number each iteration; nothing, and changes nothing, if it
-/// is no such loop. On success, the ops of the second iteration are gone.
+/// Whether the first two iterations may be those of a loop over micro-batches.
+bool mayBeMicrobatches(const LoopIteration &first, const LoopIteration &second);
+
+/// Makes a loop over micro-batches of the iterations of a loop: of the first
+/// two, if its `counters` say that all are alike, or of all of them. Returns
+/// the values behind the loop; nothing, and changes nothing, if it is no such
+/// loop. On success, the ops of all iterations but the first are gone.
 std::optional<Values> formMicrobatches(Conversion &c,
-                                       const LoopIteration &first,
-                                       const LoopIteration &second,
-                                       int64_t count);
+                                       llvm::ArrayRef<LoopIteration> iterations,
+                                       const LoopCounters *counters);
 
 /// The same of the only iteration of a loop. It says less: what is taken of
 /// stacks with one element is a slice of them, and what it makes a stack with

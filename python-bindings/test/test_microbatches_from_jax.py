@@ -167,3 +167,61 @@ def test_two_loops_and_what_follows_them():
     args = PARAMS, *batch(4)
     assert text(both, *args).count("weft.microbatch_sum") == 6
     assert_as_jax(both, args)
+
+
+# Loops of four iterations whose first two look alike, or whose carries begin alike. Those that are sums over
+# micro-batches all the same have the count of these behind them.
+LOOKALIKES = {
+    "another last one": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.where(i == 3, 0.0, 1.0) * jnp.sin(xs[i]), jnp.zeros(4)), 0),
+    "another third one": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.where(i == 2, 10.0, 1.0) * jnp.sin(xs[i]), jnp.zeros(4)), 0),
+    "another function": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + lax.cond(i == 3, jnp.cos, jnp.sin, xs[i]), jnp.zeros(4)), 0),
+    "a slice that stays": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.sin(xs[jnp.minimum(i, 2)]), jnp.zeros(4)), 0),
+    "a counter that is carried": (lambda xs: lax.scan(
+        lambda c, x: ((c[0] + 1, c[1] + jnp.where(c[0] < 2, 1.0, 0.0) * jnp.sin(x)), None), (0, jnp.zeros(4)), xs)[0], 0),
+    "a factor that is looked up": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.array([1.0, 1.0, 5.0, 6.0])[i] * jnp.sin(xs[i]), jnp.zeros(4)), 1),
+    "an order that is looked up": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.sin(xs[jnp.array([0, 1, 3, 2])[i]]) * jnp.where(i == 2, 2.0, 1.0), jnp.zeros(4)), 0),
+    "a stack that stays": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, c: (c[0] + xs[i], c[1].at[jnp.minimum(i, 2)].set(xs[i].sum())), (jnp.zeros(4), jnp.zeros(4))), 0),
+    "a stack that is read": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, c: (c[0] + xs[i] * (1 + c[1][2]), c[1].at[i].set(xs[i].sum())), (jnp.zeros(4), jnp.zeros(4))), 0),
+    "sums that change places": (lambda xs: lax.scan(
+        lambda c, x: ((c[1] + jnp.sin(x), c[0] + jnp.cos(x)), None), (jnp.zeros(4), jnp.zeros(4)), xs)[0], 0),
+    "a counter that doubles": (lambda xs: lax.scan(
+        lambda c, x: ((c[0] * 2 + 1, c[1] + jnp.sin(x)), None), (0, jnp.zeros(4)), xs)[0], 1),
+    "a counter that begins again": (lambda xs: lax.scan(
+        lambda c, x: ((jnp.where(c[0] > 1, 0, c[0] + 1), c[1] + jnp.sin(x)), None), (0, jnp.zeros(4)), xs)[0], 1),
+    "a slice in a function": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jax.jit(lambda xs, i: jnp.sin(xs[i]))(xs, i), jnp.zeros(4)), 1),
+    "another last one in a function": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jax.jit(lambda xs, i: jnp.where(i == 3, 2.0, 1.0) * jnp.sin(xs[i]))(xs, i), jnp.zeros(4)), 0),
+}
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_iterations_that_only_look_alike(name):
+    fun, sums = LOOKALIKES[name]
+    xs = np.random.default_rng(0).normal(size=(4, 4)).astype(np.float32)
+    lowered = weft.from_jax(fun, xs)
+    assert lowered.as_text("graph").count("weft.microbatch_sum") == sums
+    for got, expected in zip(jax.tree.leaves(lowered.compile()(xs)), jax.tree.leaves(jax.jit(fun)(xs))):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_sum_that_is_carried_twice(n):
+    def fun(xs):
+        def body(carry, x):
+            s = carry[0] + jnp.sin(x)
+            return (s, s), None
+
+        return lax.scan(body, (jnp.zeros(4), jnp.zeros(4)), xs)[0]
+
+    xs = np.random.default_rng(0).normal(size=(n, 4)).astype(np.float32)
+    for got, expected in zip(weft.from_jax(fun, xs).compile()(xs), jax.jit(fun)(xs)):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
