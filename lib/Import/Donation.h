@@ -27,6 +27,15 @@ llvm::SmallVector<std::optional<unsigned>>
 matchDonations(mlir::func::FuncOp source, llvm::ArrayRef<std::string> names,
                Problems &problems);
 
+/// Corrects the names of results that replace arguments, where several are of
+/// one type: JAX pairs buffers by their types alone, in their order, whatever
+/// the results are. A next value is computed of the value before, element by
+/// element, as p - rate * m is of p and m, and 0.9 * m + g of m; where that
+/// leaves a choice, names in common decide, then JAX's order. `function` is the
+/// graph of `source`.
+void matchDonationsByUse(mlir::func::FuncOp source,
+                         mlir::func::FuncOp function);
+
 } // namespace weft::stablehlo
 
 #endif // WEFT_LIB_IMPORT_DONATION_H

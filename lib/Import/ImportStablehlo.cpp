@@ -70,6 +70,7 @@ static void importFunction(func::FuncOp source, Importer &importer) {
   if (!isWhole)
     return;
   lowerUpdates(function);
+  matchDonationsByUse(source, function);
   markTrainingFacts(function);
 }
 

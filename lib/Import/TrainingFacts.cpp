@@ -63,8 +63,7 @@ static bool isFloat(Value value) {
   return isa<FloatType>(typeOf(value).getElementType());
 }
 
-/// Whether an element of the result is computed of those at the same index.
-static bool isElementwise(Operation *op) {
+bool weft::stablehlo::isElementwise(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) ||
          isa<ConstraintOp, MicrobatchSumOp>(op);
 }
@@ -117,7 +116,7 @@ void TrainingFacts::findOperands(State &state, Value next) {
       continue;
     Operation *op = value.getDefiningOp();
     state.isReadByUpdate |= value == state.argument;
-    if (op && isElementwise(op))
+    if (op && stablehlo::isElementwise(op))
       llvm::append_range(toVisit, op->getOperands());
     else if (op && !isRepeated(op) && isFloat(value))
       state.operands.push_back(op);

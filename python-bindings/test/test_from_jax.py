@@ -710,3 +710,29 @@ def test_arrays_on_the_ranks_meet_arrays_of_jax():
     np.testing.assert_array_equal(divmod(ours, 4), divmod(2 * x, 4))
     np.testing.assert_array_equal(ours < theirs, 2 * x < 2)
     np.testing.assert_array_equal(2**ours, 2 ** (2 * x))
+
+
+def swapped_dict(b, a, x):
+    return {"a": a - 0.1 * jnp.sin(a) * x.sum(), "b": b - 0.5 * jnp.cos(b) * x.sum()}
+
+
+def momentum_first(b, a, x):
+    b = 0.5 * b + jnp.sin(a) * x
+    return a - 0.1 * b, b
+
+
+@pytest.mark.parametrize("fun", [swapped_dict, momentum_first])
+def test_states_in_another_order_than_their_next_values(fun):
+    """JAX pairs donated arguments with results of their type in order, whatever they are."""
+    b, a, x = (np.full((2, 2), value, np.float32) for value in (2, 1, 0.5))
+    session = weft.from_jax(fun, b, a, x, donate_argnums=(0, 1)).compile().session()
+    entry = session.plan.entries[0].name
+    for name, value in (("a", a), ("b", b)):
+        session.set_state(name, value)
+    session.set_input(entry, "x", x)
+    for _ in range(2):
+        session.run(entry)
+        found = jax.jit(fun)(b, a, x)
+        a, b = (found["a"], found["b"]) if isinstance(found, dict) else found
+    np.testing.assert_allclose(session.state("a"), a, rtol=1e-6)
+    np.testing.assert_allclose(session.state("b"), b, rtol=1e-6)
