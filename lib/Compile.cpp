@@ -295,40 +295,65 @@ static Form findForm(ModuleOp module) {
   return form;
 }
 
+namespace {
+/// An option that was given, and the form that the phase which it changes ends
+/// in.
+struct GivenOption {
+  StringRef name;
+  Form form;
+};
+} // namespace
+
+static SmallVector<GivenOption> findGiven(const CompileOptions &options) {
+  const PipelineOptions defaults, &pipeline = options.pipeline;
+  const std::pair<bool, GivenOption> all[] = {
+      {!options.mesh.empty(), {"mesh", Form::Graph}},
+      {!options.devices.empty(), {"devices", Form::Graph}},
+      {!pipeline.stages.axis.empty(), {"pipeline", Form::Graph}},
+      {options.memoryLimit != 0, {"memory-limit", Form::Sharded}},
+      {pipeline.optimizeShardings != defaults.optimizeShardings,
+       {"optimize-shardings", Form::Sharded}},
+      {pipeline.reduceDtype != defaults.reduceDtype,
+       {"reduce-dtype", Form::Spmd}},
+      {pipeline.combineCollectives != defaults.combineCollectives,
+       {"combine-collectives", Form::Spmd}},
+      {pipeline.overlapCollectives != defaults.overlapCollectives,
+       {"overlap-collectives", Form::Schedule}},
+      {pipeline.fuseEpilogues != defaults.fuseEpilogues,
+       {"fuse-epilogues", Form::Schedule}},
+      {pipeline.batchLaunches != defaults.batchLaunches,
+       {"batch-launches", Form::Schedule}},
+      {pipeline.collectivePieces != defaults.collectivePieces,
+       {"collective-pieces", Form::Schedule}},
+      {pipeline.keepGathered, {"keep-gathered", Form::Schedule}},
+      {pipeline.recomputeInKernels != defaults.recomputeInKernels,
+       {"recompute-in-kernels", Form::Schedule}},
+      {pipeline.tf32, {"gemm-precision", Form::Schedule}}};
+  SmallVector<GivenOption> given;
+  for (const auto &[isGiven, option] : all)
+    if (isGiven)
+      given.push_back(option);
+  return given;
+}
+
+std::vector<std::string> findLaterOptions(const CompileOptions &options,
+                                          Form to) {
+  std::vector<std::string> names;
+  for (const GivenOption &option : findGiven(options))
+    if (option.form > to)
+      names.push_back(option.name.str());
+  return names;
+}
+
 /// An option for a phase that comes before the form of the input, or empty.
 static StringRef findEarlierOption(const CompileOptions &options, Form from,
                                    Form to) {
-  const PipelineOptions defaults, &pipeline = options.pipeline;
-  const bool isSchedule = from == Form::Schedule;
-  const std::pair<bool, StringRef> given[] = {
-      {!options.mesh.empty(), "mesh"},
-      {!options.devices.empty(), "devices"},
-      {options.memoryLimit != 0, "memory-limit"},
-      {!pipeline.stages.axis.empty(), "pipeline"},
-      {pipeline.reduceDtype != defaults.reduceDtype, "reduce-dtype"},
-      {pipeline.optimizeShardings != defaults.optimizeShardings,
-       "optimize-shardings"},
-      {pipeline.combineCollectives != defaults.combineCollectives,
-       "combine-collectives"},
-      {isSchedule && pipeline.overlapCollectives != defaults.overlapCollectives,
-       "overlap-collectives"},
-      {isSchedule && pipeline.fuseEpilogues != defaults.fuseEpilogues,
-       "fuse-epilogues"},
-      {isSchedule && pipeline.batchLaunches != defaults.batchLaunches,
-       "batch-launches"},
-      {isSchedule && pipeline.collectivePieces != defaults.collectivePieces,
-       "collective-pieces"},
-      {isSchedule && pipeline.keepGathered, "keep-gathered"},
-      // The report of a plan and its explanation have times.
-      {to == Form::Schedule && isSchedule && !pipeline.cluster.empty(),
-       "cluster"},
-      {isSchedule && pipeline.recomputeInKernels != defaults.recomputeInKernels,
-       "recompute-in-kernels"},
-      {isSchedule && pipeline.tf32, "gemm-precision"}};
-  for (auto [isGiven, name] : given)
-    if (isGiven)
-      return name;
-  return {};
+  for (const GivenOption &option : findGiven(options))
+    if (option.form <= from)
+      return option.name;
+  // The report of a plan and its explanation have times.
+  bool isUnused = from == Form::Schedule && to == Form::Schedule;
+  return isUnused && !options.pipeline.cluster.empty() ? "cluster" : "";
 }
 
 /// Compiles on from an SPMD program or a schedule.

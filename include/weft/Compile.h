@@ -32,6 +32,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class SourceMgr;
@@ -89,6 +90,11 @@ mlir::OwningOpRef<mlir::ModuleOp> parseModel(const llvm::SourceMgr &sources,
 /// Makes a graph of a StableHLO program, in place; others stay as they are.
 mlir::LogicalResult importModel(mlir::ModuleOp module,
                                 const CompileOptions &options);
+
+/// The options that change nothing of the given form, since the phases that
+/// they are for come behind it.
+std::vector<std::string> findLaterOptions(const CompileOptions &options,
+                                          Form form);
 
 /// Brings a graph to the given form, in place. For Form::Plan: to a schedule. A
 /// StableHLO program is imported first; from an SPMD program or a schedule, the

@@ -89,6 +89,7 @@ private:
   Access accessOf(const Action &action, int64_t role);
   std::string lineOfAction(const Action &action);
   void checkFlow(int64_t role);
+  void checkStates();
   void checkJob();
   std::vector<timeline::Wait> findWaits() const;
 
@@ -184,8 +185,14 @@ bool TimelineRule::parse() {
     auto message = dyn_cast<MessageAttr>(each);
     if (!message)
       return error() << "messages must be #weft.message, got " << each, false;
-    messages[{message.getKind().str(), message.getLevel(), message.getSource(),
-              message.getDestination()}] = message;
+    if (!messages
+             .try_emplace({message.getKind().str(), message.getLevel(),
+                           message.getSource(), message.getDestination()},
+                          message)
+             .second)
+      error() << "two messages of kind " << message.getKind()
+              << " go from stage " << message.getSource() << " to "
+              << message.getDestination() << " at level " << message.getLevel();
     checkQueue(message);
   }
   checkMicrobatches();
@@ -378,6 +385,26 @@ void TimelineRule::checkFlow(int64_t role) {
   }
 }
 
+/// A state that several roles have changes in all of them, or each step would
+/// go on from two values of it.
+void TimelineRule::checkStates() {
+  std::map<std::string, std::set<int64_t>> readers, writers;
+  for (auto [role, row] : llvm::enumerate(accesses))
+    for (const Access *access : row) {
+      for (int32_t read : access->reads)
+        if (const State &state = roles[role].states[read]; state.isArgument)
+          readers[state.name].insert(role);
+      for (int32_t write : access->writes)
+        if (const State &state = roles[role].states[write]; state.isArgument)
+          writers[state.name].insert(role);
+    }
+  for (const auto &[name, ofRoles] : writers)
+    for (int64_t role : readers[name])
+      if (!ofRoles.contains(role))
+        error() << "role " << *ofRoles.begin() << " writes state \"" << name
+                << "\", and role " << role << " only reads it";
+}
+
 /// Whoever writes what is sent waits for the send, and whoever reads what is
 /// received for the receive.
 std::vector<timeline::Wait> TimelineRule::findWaits() const {
@@ -463,6 +490,8 @@ void TimelineRule::run() {
   for (int64_t role = 0; role < table.ranks() && !failed; ++role)
     checkFlow(role);
   if (!failed)
+    checkStates();
+  if (!failed)
     checkJob();
 }
 
@@ -477,7 +506,8 @@ namespace {
 
 struct Declaration {
   explicit Declaration(func::FuncOp entry)
-      : roles(getTimeline(entry).getRows().size()) {
+      : axis(getTimeline(entry).getAxis()),
+        roles(getTimeline(entry).getRows().size()) {
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       arguments[getArgumentName(entry, i)] = {entry.getArgumentTypes()[i],
                                               entry.getArgAttrDict(i)};
@@ -486,6 +516,8 @@ struct Declaration {
                                           entry.getResultAttrDict(i)};
   }
 
+  /// That of the pipeline.
+  StringAttr axis;
   int64_t roles;
   DeclaredValues arguments, results;
 };
@@ -541,6 +573,15 @@ static void checkSegment(func::FuncOp segment, const Declaration *declaration,
     checkDeclared(segment, declaration->results, getResultName(segment, i),
                   segment.getResultTypes()[i], segment.getResultAttrDict(i),
                   "result", check);
+  // Ranks along the axis of the pipeline execute other segments.
+  segment.walk([&](CommunicationOpInterface op) {
+    for (AxisRefAttr each : op.getAxes().getAxes())
+      if (each.getName() == declaration->axis.getValue())
+        check.error(op.getLoc())
+            << op->getName() << " of @" << segment.getSymName()
+            << " is along axis " << declaration->axis
+            << ", whose ranks execute other segments";
+  });
 }
 
 void weft::checkTimelines(ModuleOp module, FormCheck &check) {

@@ -244,3 +244,43 @@ weft.mesh @mesh = <["pipe"=1]>
 // expected-error @below {{the timeline of @same_role: a message from stage 0 to 1 stays on role 0, must go to another}}
 // expected-error @below {{the timeline of @same_role: a message from stage 1 to 7 has no action of stage 7}}
 func.func private @same_role() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,1F0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = []>, #weft.message<kind = "F", source = 1, destination = 7, queue = 1, values = []>]>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// expected-error @below {{the timeline of @twice: two messages of kind "F" go from stage 0 to 1 at level 0}}
+func.func private @twice() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0SEND_F0", "1RECV_F0,1F0"], messages = [#weft.message<kind = "F", source = 0, destination = 1, queue = 0, values = ["0F:0"]>, #weft.message<kind = "F", source = 0, destination = 1, queue = 1, values = ["0F:1"]>]>}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+// A parameter of both stages that one of them updates alone.
+// expected-error @below {{the timeline of @tied: role 0 writes state "w", and role 1 only reads it}}
+func.func private @tied(tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) -> (tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0,0U0", "1F0"], messages = []>}
+func.func @tied.0F(%w: tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) attributes {weft.segment = #weft.segment<entry = "tied", action = "0F", role = 0>} {
+  return
+}
+func.func @tied.0U0(%w: tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) -> (tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) attributes {weft.segment = #weft.segment<entry = "tied", action = "0U0", role = 0>} {
+  %x = arith.addf %w, %w : tensor<f32>
+  return %x : tensor<f32>
+}
+func.func @tied.1F(%w: tensor<f32> {weft.name = "w", weft.global_type = tensor<f32>, weft.sharding = #weft.sharding<@mesh, []>}) attributes {weft.segment = #weft.segment<entry = "tied", action = "1F", role = 1>} {
+  return
+}
+
+// -----
+
+weft.mesh @mesh = <["pipe"=2]>
+
+func.func private @along() attributes {weft.timeline = #weft.timeline<axis = "pipe", microbatches = 1, rows = ["0F0", "1F0"], messages = []>}
+func.func @along.0F() attributes {weft.segment = #weft.segment<entry = "along", action = "0F", role = 0>} {
+  %x = arith.constant dense<0.0> : tensor<2xf32>
+  // expected-error @below {{weft.all_reduce of @along.0F is along axis "pipe", whose ranks execute other segments}}
+  %y = weft.all_reduce sum %x over <@mesh, {"pipe"}> : tensor<2xf32>
+  return
+}
+func.func @along.1F() attributes {weft.segment = #weft.segment<entry = "along", action = "1F", role = 1>} {
+  return
+}

@@ -41,8 +41,8 @@ func.func @step.0F(%w: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.nam
   %y = arith.mulf %w, %x : tensor<8xf32>
   return %y, %y : tensor<8xf32>, tensor<8xf32>
 }
-func.func @step.1F(%h: tensor<8xf32> {weft.name = "0F:0"}, %w: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.name = "y", weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.segment = #weft.segment<entry = "step", action = "1F", role = 1>} {
-  %y = arith.mulf %h, %w : tensor<8xf32>
+func.func @step.1F(%h: tensor<8xf32> {weft.name = "0F:0"}) -> (tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.name = "y", weft.sharding = #weft.sharding<@mesh, [{}]>}) attributes {weft.segment = #weft.segment<entry = "step", action = "1F", role = 1>} {
+  %y = arith.mulf %h, %h : tensor<8xf32>
   return %y : tensor<8xf32>
 }
 func.func @scale(%w: tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{}]>}) -> (tensor<8xf32> {weft.global_type = tensor<8xf32>, weft.name = "w", weft.sharding = #weft.sharding<@mesh, [{}]>}) {
