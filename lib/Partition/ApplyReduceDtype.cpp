@@ -264,18 +264,52 @@ static llvm::StringSet<> findGradients(ModuleOp module) {
   return parameters;
 }
 
+/// Whether a value is computed of a gradient, element by element.
+static bool isOfGradient(Value value) {
+  llvm::SetVector<Value> visited;
+  visited.insert(value);
+  for (size_t i = 0; i < visited.size(); ++i) {
+    Operation *op = visited[i].getDefiningOp();
+    if (!op)
+      continue;
+    if (!gradientOf(getOrigin(op)).empty())
+      return true;
+    for (Value operand : op->getOperands())
+      if (typeOf(operand).getShape() == typeOf(value).getShape())
+        visited.insert(operand);
+  }
+  return false;
+}
+
+/// What a result makes of an argument of the name; null if none does.
+static Value findNextValue(func::FuncOp function, StringAttr name) {
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands())
+    if (function.getResultAttr(result.getOperandNumber(),
+                               WeftDialect::kNameAttrName) == name)
+      return result.get();
+  return {};
+}
+
 static void warnOfUnknownGradients(func::FuncOp function,
                                    const llvm::StringSet<> &known) {
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto name =
         function.getArgAttrOfType<StringAttr>(i, WeftDialect::kNameAttrName);
-    if (name && function.getArgAttr(i, WeftDialect::kParameterAttrName) &&
-        isNarrow(argument) && !known.contains(name))
-      emitWarning(argument.getLoc())
-          << "no value is marked as the gradient of the parameter " << name
-          << ": what it is updated with is summed in "
-          << typeOf(argument).getElementType();
+    if (!name || !isNarrow(argument) || known.contains(name))
+      continue;
+    StringRef what = "parameter";
+    if (!function.getArgAttr(i, WeftDialect::kParameterAttrName)) {
+      what = "state";
+      Value next = findNextValue(function, name);
+      bool isCounter = typeOf(argument).getRank() == 0;
+      if (!next || next == argument || isCounter || isOfGradient(next))
+        continue;
+    }
+    emitWarning(argument.getLoc())
+        << "no value is marked as the gradient of the " << what << " " << name
+        << ": what it is updated with is summed in "
+        << typeOf(argument).getElementType();
   }
 }
 
@@ -287,7 +321,8 @@ struct ApplyReduceDtype : weft::impl::ApplyReduceDtypeBase<ApplyReduceDtype> {
       getOperation()->emitError(
           "cannot sum gradients in f32: no value of this program is marked as "
           "a gradient; differentiate with weft.value_and_grad, or donate the "
-          "parameters that a JAX program updates, or leave out the option");
+          "parameters that a JAX program updates element by element, or leave "
+          "out the option");
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -24,3 +25,9 @@ def test_the_tools_have_the_version_of_the_package(tool):
     tools = pathlib.Path(os.environ.get("WEFT_BIN", ROOT / "build" / "dev" / "bin"))
     text = subprocess.run([tools / tool, "--version"], capture_output=True, text=True, check=True).stdout
     assert text.startswith(f"Weft {weft.__version__}, plan format ")
+
+
+@pytest.mark.parametrize("module", ["weft", "weft.sweep"])
+def test_the_commands_have_the_version_of_the_package(module):
+    text = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True).stdout
+    assert text == f"Weft {weft.__version__}\n"

@@ -13,6 +13,7 @@ import sys
 
 from .commands import auto, check, diff, lint, lock, report, specs, try_, verify, why
 from .diagnostics import CompileError, ExecutionError, message_of
+from .version import ShowVersion
 
 COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff, "verify": verify, "try": try_, "auto": auto,
             "specs": specs, "report": report}
@@ -21,6 +22,7 @@ COMMANDS = {"why": why, "lint": lint, "lock": lock, "check": check, "diff": diff
 def parser() -> argparse.ArgumentParser:
     """Of all commands."""
     result = argparse.ArgumentParser(prog="weft", description="Asks a plan what it decided, and compares plans.")
+    result.add_argument("--version", action=ShowVersion)
     commands = result.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
         command = commands.add_parser(name, help=module.HELP, description=module.__doc__)

@@ -24,6 +24,7 @@ from weft import Compiled, Lowered, Plan, models, sweep
 from weft.commands.options import named_values
 from weft.diagnostics import message_of
 from weft.lowered import Source
+from weft.version import ShowVersion
 
 # What Lowered.compile takes beside what the command line says of its own.
 OPTIONS = set(inspect.signature(Lowered.compile).parameters) - {"self", "target", "cluster", "entry"}
@@ -103,6 +104,7 @@ def _show_progress(done: int, all_: int) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m weft.sweep", description="Compiles a model for all combinations of "
                                      "settings and predicts its step, the best first.")
+    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("model", metavar="MODEL", help="gpt or llama of weft.models, or an MLIR file")
     parser.add_argument("settings", metavar="NAME=VALUE,...", type=named_values, nargs="*",
                         help="settings of weft.models, or mesh axes of the file, with one or several values; and options of "
