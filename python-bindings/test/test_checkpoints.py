@@ -289,6 +289,11 @@ for mesh, specs in [(grid, (P("b", "a"), P())), (line, (P("c"), P("c"))), (line,
         everywhere = weft.distributed.process_allgather(found)
         assert (everywhere["w"] == expected).all() and (everywhere["b"] == b).all()
         assert found["n"] == (3 if number == 1 else w.sum())
+# A plan of one rank runs in every process.
+alone = weft.NamedSharding(weft.make_mesh((1,), ("one",)), P())
+weft.save(folder + "/alone", {"w": weft.device_put(w, alone)}, step=1).wait()
+found = weft.restore(folder + "/alone", {"w": weft.ShapeDtypeStruct(w.shape, w.dtype, sharding=alone)})["w"]
+assert isinstance(found, weft.Array) and (np.asarray(found) == w).all()
 # Where the arrays lie is no part of what is restored.
 again = weft.restore(folder, tree | {"w": w1}, step=2)
 w2, _ = step(again["w"], np.float32(1))

@@ -359,7 +359,10 @@ def _held(x: Array, ranks: list[list[int]]) -> list[HeldShard]:
 
 
 def indices_answered_for(sharding: NamedSharding, shape: tuple[int, ...]) -> set[str]:
-    """Of the places of shards those whose first rank is one of this process."""
+    """Of the places of shards those whose first rank is one of this process. A single rank is one of every
+    process: the first one answers for it."""
+    if sharding.num_devices == 1 and distributed.process_index() > 0:
+        return set()
     first: dict[str, int] = {}
     for rank, index in _indices(sharding, shape).items():
         first.setdefault(str(index), rank)
