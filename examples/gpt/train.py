@@ -60,7 +60,7 @@ class Metrics:
 
 
 def train(run, trainer):
-    """Makes the steps that are left, and returns how many are made in all, and whether Ctrl-C or SIGTERM,
+    """Makes the steps that are left, and returns how many are made in all, and whether Ctrl-C or a signal,
     in any process, has ended them early. Checkpoints are written meanwhile; the last one stays if a step
     fails."""
     settings, args = run.settings, run.args
@@ -71,7 +71,7 @@ def train(run, trainer):
     last = min(settings["steps"], args.stop_after or settings["steps"])
     is_first = weft.process_index() == 0
     metrics, spent = Metrics(args.out / "metrics.csv" if is_first else os.devnull, first), 0.0
-    stop = weft.distributed.PreemptionHandler((signal.SIGINT, signal.SIGTERM), deadline=300.0)
+    stop = weft.distributed.PreemptionHandler((signal.SIGINT, signal.SIGTERM, signal.SIGUSR1), deadline=300.0)
     with stop, tqdm(total=settings["steps"], initial=first, unit="step",
                     disable=None if is_first else True) as bar:
         while done < last and not stop.is_reached:

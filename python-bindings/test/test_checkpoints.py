@@ -157,6 +157,31 @@ def test_the_end_of_the_program_fails_with_a_save(tmp_path):
     assert result.stderr.startswith("error: checkpoint of step 2: ") and "Traceback" not in result.stderr
 
 
+def test_a_damaged_checkpoint_stops_no_later_save(tmp_path):
+    """Of a program that goes on from the one before it."""
+    for step in (2, 4, 6):
+        weft.save(tmp_path, {"a": np.full(4, step)}, step=step).wait()
+    damage(tmp_path, 6)
+    code = ("import sys, warnings, weft\n"
+            "warnings.simplefilter('ignore')\n"
+            "found = weft.restore(sys.argv[1], skip_damaged=True)\n"
+            "assert (found['a'] == 4).all()\n"
+            "weft.save(sys.argv[1], found, step=5).wait()\n")
+    result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert weft.saved_steps(tmp_path) == [2, 4, 5, 6]
+
+
+def test_bad_steps_and_metadata(tmp_path):
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        weft.save(tmp_path, {}, step=1.5)
+    with pytest.raises(TypeError, match="metadata must be texts by name, got {'a': 1}"):
+        weft.save(tmp_path, {}, step=1, metadata={"a": 1})
+    weft.save(tmp_path, {}, step=1).wait()
+    with pytest.raises(FileNotFoundError, match="no checkpoint of step 2; there is that of step 1"):
+        weft.restore(tmp_path, step=2)
+
+
 def test_a_later_step_of_another_run(tmp_path):
     code = ("import sys, numpy as np, weft\n"
             "weft.save(sys.argv[1], {'a': np.ones(4)}, step=int(sys.argv[2])).wait()\n")
@@ -311,6 +336,55 @@ def test_arrays_on_the_ranks(mpirun, tmp_path):
     assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "four")
     found = weft.restore(tmp_path / "two", step=2)
     np.testing.assert_array_equal(found["w"], np.arange(63, dtype=np.float32).reshape(9, 7) + 1)
+
+
+OTHER = """
+import sys
+import numpy as np
+import weft
+from weft import P
+
+weft.distributed.initialize()
+mesh, which = weft.make_mesh((4,), ("c",)), weft.process_index()
+def put(spec, mesh=mesh):
+    return weft.device_put(np.ones((4, 4), np.float32), weft.NamedSharding(mesh, spec))
+trees = {
+    "step": {"w": put(P("c"))},
+    "kind": {"w": put(P("c")) if which else np.ones((4, 4), np.float32)},
+    "layout": {"w": put(P("c") if which else P(None, "c"))},
+    "mesh": {"w": put(P("c"), mesh if which else weft.make_mesh((2,), ("c",)))},
+    "values": {"w": put(P("c")), "seed": np.int32(which)},
+    "more": {"w": put(P("c"))} | ({"x": np.ones(2)} if which else {}),
+}
+for name, tree in trees.items():
+    try:
+        weft.save(sys.argv[1], tree, step=1 + which if name == "step" else 1)
+    except ValueError as error:
+        print(f"process {which}: {name}: {error}", flush=True)
+like = weft.ShapeDtypeStruct((4, 4), "float32", sharding=weft.NamedSharding(mesh, P("c")))
+weft.save(sys.argv[1], {"w": put(P("c"))}, step=1).wait()
+try: # One asks for what is not there.
+    weft.restore(sys.argv[1], {"w": like} | ({"v": like} if which else {}))
+except (ValueError, weft.ExecutionError) as error:
+    print(f"process {which}: like: {error}".replace(chr(10), ""), flush=True)
+"""
+
+
+def test_all_learn_that_they_do_not_save_the_same(mpirun, tmp_path):
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run([*mpirun, "-n", "2", sys.executable, "-c", OTHER, str(tmp_path)],
+                            env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    for process in (0, 1):
+        said = f"process {process}: "
+        for text in ["step: process 1 saves step 2, and process 0 step 1; all save the same",
+                     "kind: process 1 saves float32[4, 4] w laid out as P('c',) on ",
+                     "layout: process 1 saves float32[4, 4] w laid out as P('c',) on ",
+                     "mesh: process 1 saves float32[4, 4] w laid out as P('c',) on ",
+                     "values: process 1 saves int32[] seed with the checksum ",
+                     "more: process 1 saves float64[2] x with the checksum ",
+                     f"like: {tmp_path}/step-00000001 is not like the tree:  v is not in it"]:
+            assert said + text in result.stdout, result.stdout
 
 
 DAMAGED = """

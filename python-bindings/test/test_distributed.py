@@ -158,6 +158,71 @@ def test_a_wrapper_between_mpirun_and_python(mpirun, tmp_path):
     assert (tmp_path / "1").read_text().startswith("process 1 of 2 [2, 3]")
 
 
+FORKS = """
+import os
+import sys
+import numpy as np
+import weft
+
+weft.distributed.initialize()
+if (child := os.fork()) == 0:
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+assert float(step(np.ones(4, np.float32))) == 4
+"""
+
+
+def test_a_forked_child_is_none_of_the_job(mpirun):
+    both = run([*mpirun, "-n", 2, sys.executable, "-c", FORKS])
+    assert both.returncode == 0 and not both.stderr
+
+
+RAISES = """
+import sys
+import time
+import weft
+
+weft.distributed.initialize()
+if weft.process_index() == int(sys.argv[1]):
+    raise ValueError("planted")
+step = weft.jit(lambda x: x.sum(), mesh=weft.make_mesh((4,), ("data",)), in_shardings=weft.P("data"))
+try:
+    step(weft.numpy.ones(4, "float32"))
+except weft.ExecutionError as error:
+    open(f"{sys.argv[2]}/{weft.process_index()}", "w").write(str(error))
+"""
+
+
+@pytest.mark.parametrize("process", [0, 2])
+def test_all_read_why_the_job_has_failed(mpirun, process, tmp_path):
+    """Before process 0, which tells them, is gone."""
+    run([*mpirun, "-n", 4, sys.executable, "-c", RAISES, process, tmp_path])
+    told = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert all("ValueError: planted" in text for text in told.values()), told
+
+
+def test_an_interrupt_at_the_end():
+    """While a checkpoint is written or others are waited for."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = ("import sys, time, weft\n"
+            f"weft.distributed.initialize('127.0.0.1:{port}', 2, int(sys.argv[1]))\n"
+            "print('came', flush=True)\n"
+            "time.sleep(30 * int(sys.argv[1]))\n")
+    waiting, other = [subprocess.Popen([sys.executable, "-c", code, str(process)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True) for process in (0, 1)]
+    assert waiting.stdout.readline() == other.stdout.readline() == "came\n"
+    time.sleep(1)
+    waiting.send_signal(signal.SIGINT)
+    _, problem = waiting.communicate(timeout=10)
+    other.kill()
+    other.communicate()
+    assert waiting.returncode == 130
+    assert problem == "error: interrupted at the end of the program, which waits for checkpoints and other processes\n"
+
+
 def test_an_interrupt_while_the_others_are_waited_for():
     """Ctrl-C ends `initialize`."""
     with socket.socket() as free:

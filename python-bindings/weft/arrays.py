@@ -11,7 +11,6 @@ arguments are not moved when they are passed to the next call.
 from __future__ import annotations
 
 import functools
-import json
 import operator
 import weakref
 from collections.abc import Callable, Sequence, Set
@@ -324,26 +323,19 @@ class HeldShard(NamedTuple):
     holders: int
 
 
-def shards_of(leaves: Sequence[Any]) -> list[list[HeldShard] | None]:
-    """What the ranks of this process hold of each `Array` of a tree, once each; None for what every process
-    has whole. All processes of a job call it with the same tree."""
-    job = distributed.job()
-    if job is None:
-        return [None for _ in leaves]
-    sharded = [isinstance(leaf, Array) and leaf.sharding.num_devices > 1 for leaf in leaves]
-    mine = [leaf._ranks() if is_sharded else [] for leaf, is_sharded in zip(leaves, sharded)]
-    if not any(sharded):
-        return [None for _ in leaves]
-    heard = [json.loads(text) for text in job.gather("what ranks hold", json.dumps(mine), 600)]
-    if any(len(other) != len(leaves) for other in heard):
-        raise ValueError("the processes save trees of " + ", ".join(str(len(other)) for other in heard) +
-                         " arrays; all save the same")
-    return [_held(leaf, [other[i] for other in heard]) if is_sharded else None
-            for i, (leaf, is_sharded) in enumerate(zip(leaves, sharded))]
+def is_shared(leaf: Any) -> bool:
+    """Whether a leaf of a tree is an `Array` whose shards several ranks hold."""
+    return isinstance(leaf, Array) and leaf.sharding.num_devices > 1
 
 
-def _held(x: Array, ranks: list[list[int]]) -> list[HeldShard]:
-    """Of an array of which each process holds what its `ranks` do."""
+def ranks_with(leaf: Array) -> list[int]:
+    """The ranks of this process that hold a part of an array."""
+    return leaf._ranks()
+
+
+def held_shards(x: Array, ranks: list[list[int]]) -> list[HeldShard]:
+    """What the ranks of this process hold of an array, once each; `ranks` are those of each process that
+    hold a part of it."""
     indices = _indices(x.sharding, x.shape)
     holders: dict[str, list[int]] = {}
     for process, members in enumerate(ranks):

@@ -12,9 +12,13 @@ depend on the mesh nor on the number of processes; `shard-run --resume` reads it
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
+import operator
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,7 +27,8 @@ import numpy as np
 from . import distributed
 from . import tree as trees
 from .arguments import type_text
-from .arrays import Array, HeldShard, indices_answered_for, make_array_from_callback, shards_of
+from .arrays import (Array, HeldShard, held_shards, indices_answered_for, is_shared, make_array_from_callback,
+                     ranks_with)
 from .diagnostics import ExecutionError
 from .dtypes import as_tensor, dtype_named, tensor_name
 from .names import escape, unescape
@@ -73,22 +78,51 @@ def save(
     the last one that the folder had when the program began is a failure: a program that resumes would go
     on from that one.
     """
+    step, texts = operator.index(step), dict(metadata or {})
+    if any(not isinstance(text, str) for pair in texts.items() for text in pair):
+        raise TypeError(f"metadata must be texts by name, got {texts}")
     names, leaves, _ = _flatten(tree)
-    tensors = [_tensor(escape(name), leaf, shards)
-               for name, leaf, shards in zip(names, leaves, shards_of(leaves))]
-    return begin(directory, step, keep, distributed.job(),
-                 lambda writer: writer.save(step, dict(metadata or {}), tensors))
+    leaves = [leaf if distributed.job() and is_shared(leaf) else np.asarray(leaf) for leaf in leaves]
+    ranks = _compare_saved(step, names, leaves)
+    tensors = [_tensor(escape(name), leaf, of_leaf) for name, leaf, of_leaf in zip(names, leaves, ranks)]
+    return begin(directory, step, keep, distributed.job(), lambda writer: writer.save(step, texts, tensors))
 
 
-def _tensor(name: str, leaf: Any, shards: list[HeldShard] | None) -> Any:
+def _compare_saved(step: int, names: list[str], leaves: list[Any]) -> list[list[list[int]]]:
+    """By leaf, the ranks of each process that hold a part of it. All processes learn of what they do not save alike."""
+    job = distributed.job()
+    if job is None:
+        return [[] for _ in leaves]
+    texts = [f"step {step}", *map(_describe_saved, names, leaves)]
+    ranks = [ranks_with(leaf) if is_shared(leaf) else [] for leaf in leaves]
+    mine = {"digest": hashlib.sha256("\n".join(texts).encode()).hexdigest(), "ranks": ranks}
+    heard = [json.loads(text) for text in job.gather("what is saved", json.dumps(mine), 600)]
+    if all(other["digest"] == mine["digest"] for other in heard):
+        return [[other["ranks"][i] for other in heard] for i in range(len(leaves))]
+    first, *others = [json.loads(text) for text in job.gather("what is saved", json.dumps(texts), 600)]
+    for process, other in enumerate(others, 1):
+        for a, b in itertools.zip_longest(first, other, fillvalue="nothing more"):
+            if a != b:
+                raise ValueError(f"process {process} saves {b}, and process 0 {a}; all save the same")
+    raise AssertionError("digests of equal texts differ")
+
+
+def _describe_saved(name: str, leaf: Any) -> str:
+    kind = f"{type_text(leaf.dtype, leaf.shape)} {name}"
+    if is_shared(leaf):
+        return f"{kind} laid out as {leaf.sharding.spec} on {leaf.sharding.mesh}"
+    return f"{kind} with the checksum {zlib.crc32(np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)):08x}"
+
+
+def _tensor(name: str, leaf: Any, ranks: list[list[int]]) -> Any:
     """What this process writes of a leaf: the shards of its ranks, or a part of what all have whole."""
     from . import _runtime
 
-    if shards is None:
-        whole = np.asarray(leaf)
-        shards = [HeldShard((0,) * whole.ndim, whole, distributed.process_index(), distributed.process_count())]
-    shape, dtype = np.shape(leaf), getattr(leaf, "dtype", None) or np.asarray(leaf).dtype
-    return _runtime.CheckpointTensor(name, tensor_name(dtype), shape, [
+    if is_shared(leaf):
+        shards = held_shards(leaf, ranks)
+    else:
+        shards = [HeldShard((0,) * leaf.ndim, leaf, distributed.process_index(), distributed.process_count())]
+    return _runtime.CheckpointTensor(name, tensor_name(leaf.dtype), leaf.shape, [
         _runtime.CheckpointShard(start, as_tensor(data), holder, holders) for start, data, holder, holders in shards])
 
 
@@ -154,8 +188,8 @@ def try_steps(
         found = [each for each in found if each[0] == step]
     if not found:
         which = "no checkpoint" if step is None else f"no checkpoint of step {step}"
-        steps = ", ".join(str(each) for each in saved_steps(directory))
-        there = f"; there are those of steps {steps}" if steps else ""
+        steps = [str(each) for each in saved_steps(directory)]
+        there = f"; there {'is that of step' if len(steps) == 1 else 'are those of steps'} {', '.join(steps)}" if steps else ""
         raise FileNotFoundError(f"{os.fsdecode(directory)}: {which}{there}")
     while True:
         try:
@@ -243,7 +277,7 @@ def _read(path: str, like: Any) -> Any:
                  for leaf in leaves]
     reader: Any = None
     arrays: list[Any] = []
-    failure: ExecutionError | None = None
+    failure: Exception | None = None
     try:
         reader = _Reader(path)
         problems = [problem for name, leaf in zip(names, leaves)
@@ -252,7 +286,7 @@ def _read(path: str, like: Any) -> Any:
             raise ValueError(f"{path} is not like the tree:\n  " + "\n  ".join(problems))
         arrays = [reader.whole(name) if sharding is None else reader.sharded(name, sharding)
                   for name, sharding in zip(names, shardings)]
-    except ExecutionError as error:
+    except (ExecutionError, ValueError) as error:
         failure = error
     if any(sharding is not None for sharding in shardings):
         digests = _agree(os.path.basename(path), failure, reader.digests if reader else {})
@@ -263,12 +297,12 @@ def _read(path: str, like: Any) -> Any:
     return structure.unflatten(arrays)
 
 
-def _agree(name: str, failure: ExecutionError | None, digests: dict[int, int]) -> list[dict[int, int]]:
+def _agree(name: str, failure: Exception | None, digests: dict[int, int]) -> list[dict[int, int]]:
     """The digests of all processes, each of which learns when another one cannot read its part."""
     job = distributed.job()
     if job is None:
         return [digests]
-    said = {"name": name, "failure": failure and [str(failure), failure.code], "digests": [*digests.items()]}
+    said = {"name": name, "failure": failure and [str(failure), getattr(failure, "code", "invalid_argument")], "digests": [*digests.items()]}
     heard = [json.loads(text) for text in job.gather("what is restored", json.dumps(said), 600)]
     for process, other in enumerate(heard):
         if failure is None and other["failure"]:

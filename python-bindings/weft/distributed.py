@@ -48,9 +48,14 @@ def initialize(
             f"weft.distributed.initialize() got num_processes={num_processes} and process_id={process_id} without "
             "coordinator_address; give it as host:port of process 0, or leave all three to mpirun or srun")
     address = "" if coordinator_address is None else f"tcp://{coordinator_address}"
-    _job = _interruptible(lambda: _runtime.Bootstrap.connect(
-        address, num_processes, process_id, initialization_timeout, heartbeat))
+    # An attempt that Ctrl-C ends may still meet the others: there is no second one.
     _is_initialized = True
+    try:
+        _job = _interruptible(lambda: _runtime.Bootstrap.connect(
+            address, num_processes, process_id, initialization_timeout, heartbeat))
+    except Exception:
+        _is_initialized = False
+        raise
 
 
 def is_initialized() -> bool:
@@ -109,13 +114,13 @@ class PreemptionHandler:
                     session.save("run", step=step + 1).wait()
                     sys.exit(3)
 
-    Inside of the block the first of `signals` (SIGTERM if none are given), in any process, asks
+    Inside of the block the first of `signals` (SIGTERM and SIGUSR1 if none are given), in any process, asks
     all of them to stop; the same signal again does what it did before. `deadline` is how many seconds a
     process waits for the others to say which step they are in. All processes make one, in the main
     thread.
     """
 
-    def __init__(self, signals: Iterable[int] = (signal.SIGTERM,), *, deadline: float = 30.0):
+    def __init__(self, signals: Iterable[int] = (signal.SIGTERM, signal.SIGUSR1), *, deadline: float = 30.0):
         self._signals, self._deadline = tuple(signals), deadline
         self._preemption: Any = None
         self._before: dict[int, Any] = {}
@@ -143,8 +148,8 @@ class PreemptionHandler:
 
     def reached_sync_point(self, step: int) -> bool:
         """Whether the loop ends now that it has made `step` steps. To be called after every step in
-        all processes; it becomes true after the same one in all, at most one later than that in
-        which somebody asked, and costs nothing before."""
+        all processes; it becomes true after the same one in all, the next after they have agreed on it, which
+        takes some tenths of a second, and costs nothing before."""
         self._is_reached = self._preemption.reached_sync_point(step)
         return self._is_reached
 

@@ -309,7 +309,7 @@ def continues_from(plan, folder, step, never, start=()):  # noqa: F811
     assert (folder / "metrics.csv").read_bytes() == (never / "metrics.csv").read_bytes()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_a_signal_ends_a_run_after_a_checkpoint(plan, number, tmp_path):  # noqa: F811
     words = command(plan, 1000000, "--checkpoint", tmp_path / "run", "--metrics", tmp_path / "metrics.csv", "--save",
                     tmp_path / "end.safetensors")
@@ -351,6 +351,16 @@ def test_a_signal_to_one_process_ends_all_after_the_same_step(mpirun, plan, proc
         text, status = job.end()
     step = saved_by_signal(tmp_path, status, text)
     continues_from(plan, tmp_path, step, tmp_path / "never", [*mpirun, "-n", 2])
+
+
+def test_mpirun_passes_on_that_a_run_is_to_stop(mpirun, plan, tmp_path):  # noqa: F811
+    with Job(mpirun, plan, tmp_path, "--checkpoint", tmp_path / "run") as job:
+        job.wait()
+        job.launcher.send_signal(signal.SIGUSR1)
+        text, status = job.end()
+    # That of MPICH does not always know the status of its ranks then.
+    is_unknown = "mpich" in mpirun[0] and status == 0
+    saved_by_signal(tmp_path, 3 if is_unknown else status, text)
 
 
 def test_a_process_that_hangs_when_the_other_one_is_to_stop(mpirun, plan, tmp_path):  # noqa: F811

@@ -160,8 +160,8 @@ static void addCheckpoints(CLI::App &app, Arguments &arguments) {
   CLI::Option *folder = app.add_option(
       "--checkpoint", arguments.checkpoints,
       "Write checkpoints of all states to this folder, which all processes "
-      "share: after the last step, as --every says, and when SIGINT or SIGTERM "
-      "ends the run after the step that is being made");
+      "share: after the last step, as --every says, and when SIGINT, SIGTERM "
+      "or SIGUSR1 ends the run after the step that is being made");
   app.add_option("--every", arguments.every, "Write a checkpoint every N steps")
       ->transform(integer<int64_t>(1))
       ->needs(folder);

@@ -15,9 +15,9 @@
 
 namespace weft::tools {
 
-/// While it lives, the first SIGINT or SIGTERM asks a job to save and to stop,
-/// and the next one does what it did before; one that is ignored stays ignored.
-/// There is one at a time.
+/// While it lives, the first SIGINT, SIGTERM or SIGUSR1, which mpirun passes
+/// on, asks a job to save and to stop, and the next one does what it did
+/// before; one that is ignored stays ignored. There is one at a time.
 class StopSignals {
 public:
   explicit StopSignals(runtime::Preemption &preemption);
@@ -28,7 +28,7 @@ public:
 private:
   static void ask(int signal);
 
-  static constexpr std::array signals{SIGINT, SIGTERM};
+  static constexpr std::array signals{SIGINT, SIGTERM, SIGUSR1};
   static std::array<struct sigaction, signals.size()> before;
   static runtime::Preemption *asked;
 };

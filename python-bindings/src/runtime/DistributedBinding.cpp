@@ -76,6 +76,11 @@ void bindDistributed(nb::module_ &m) {
              nb::gil_scoped_release unlocked;
              self.fail(message);
            })
+      .def("leave",
+           [](Bootstrap &self) {
+             nb::gil_scoped_release unlocked;
+             self.leave();
+           })
       .def("gather",
            [](Bootstrap &self, const std::string &what,
               const std::string &value, double seconds) {

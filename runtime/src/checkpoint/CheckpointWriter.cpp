@@ -58,7 +58,7 @@ public:
 
 private:
   Status removeUnfinished() const;
-  Status checkOrder() const;
+  Status checkOrder();
   Status write();
   Status writeParts();
   Status writeFile(size_t file);
@@ -437,14 +437,28 @@ Status CheckpointWriter::Impl::removeOld() const {
   return {};
 }
 
+/// Whether a checkpoint can be restored.
+static bool isWhole(const std::string &path) {
+  const Result<Checkpoint> checkpoint = Checkpoint::open(path);
+  if (!checkpoint.ok())
+    return false;
+  for (size_t t = 0; t < checkpoint->tensors().size(); ++t)
+    if (!checkpoint->read(t).ok())
+      return false;
+  return true;
+}
+
 /// Of another run a later checkpoint stays the last one, from which a program
 /// that resumes would go on; unless it is damaged, and was passed over.
-Status CheckpointWriter::Impl::checkOrder() const {
+Status CheckpointWriter::Impl::checkOrder() {
   for (const CheckpointFolder &each : earlier)
-    if (each.step > contents.step && Checkpoint::open(each.path).ok())
+    if (each.step > contents.step && isWhole(each.path))
       return failedPrecondition(fmt::format(
           "{} is later and was there before; remove it, or name another folder",
           each.path));
+  std::erase_if(earlier, [&](const CheckpointFolder &each) {
+    return each.step > contents.step; // known to be damaged
+  });
   return {};
 }
 

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 
 /// How much longer the others wait than rank 0, whose message is better.
 static constexpr auto grace = 2s;
+/// How long rank 0 waits for the others to leave.
+static constexpr auto longestLeave = 1s;
 /// How long rank 0 may take to answer where nobody is taken for stopped.
 static constexpr auto longestAnswer = 60s;
 
@@ -55,13 +57,17 @@ Bootstrap::~Bootstrap() {
     return;
   }
   heartbeat.reset();
+  leave();
+  theStore->leave();
+}
+
+void Bootstrap::leave() {
   sayEnded();
   (void)theStore->set(leftKey(theLaunch.rank), "");
-  theStore->leave();
   if (theLaunch.rank != 0)
     return;
   // One that was lost never says so.
-  WaitBudget budget(1s);
+  WaitBudget budget(longestLeave);
   for (int r = 1; r < theLaunch.world; ++r) {
     const auto lost = theStore->find(lostKey(r));
     if (lost.ok() && !*lost)

@@ -118,7 +118,12 @@ TEST_F(CheckpointTest, NoneBeforeALaterOneOfAnotherRun) {
                 "name another folder"));
   EXPECT_EQ(listCheckpoints(file("run"))->size(), 2);
   // A damaged one was passed over.
-  std::filesystem::remove(file("run/step-00000004/checkpoint.json"));
+  const std::string data =
+      file("run/step-00000004/model-00001-of-00001.safetensors");
+  std::fstream stream(data, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(-1, std::ios::end);
+  stream.put('!');
+  stream.close();
   EXPECT_EQ(writeCheckpoint(file("run"), tensors, 3), Status());
 }
 

@@ -57,8 +57,7 @@ public:
   static Result<std::unique_ptr<Bootstrap>>
   connect(Launch launch, std::chrono::nanoseconds timeout,
           std::chrono::nanoseconds heartbeat = defaultHeartbeat);
-  /// Says that this rank ended, and lets rank 0 wait a little for the others
-  /// to say so, because it may hold the store.
+  /// Leaves.
   ~Bootstrap();
 
   /// With the local rank filled in.
@@ -87,6 +86,10 @@ public:
   /// need wait for it. Whether all ranks have: to be called until they have, or
   /// one has failed.
   Result<bool> end();
+  /// Says that this rank asks nothing any more, and lets rank 0, which may hold
+  /// the store, wait a little for the others to say so. For those that end
+  /// without `end`; they may still read why the job has failed.
+  void leave();
   /// The ranks that have come to the end of their programs, or some of them
   /// where several do so at once. Safe from any thread.
   std::set<int> ended();
