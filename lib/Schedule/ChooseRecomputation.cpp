@@ -58,6 +58,7 @@ private:
   LogicalResult scheduleCopy(ModuleOp copy, Recomputation what, bool holdsMore,
                              bool &recomputes);
   OpPassManager scheduling(bool holdsMore = true) const;
+  bool isShort(ArrayRef<ScheduleCost> costs) const;
   bool isPreferred(ArrayRef<ScheduleCost> costs,
                    ArrayRef<ScheduleCost> before) const;
 };
@@ -125,9 +126,14 @@ static bool isLarge(ModuleOp program) {
   return ops > mostOpsOfTwoCopies;
 }
 
+/// Whether a schedule is above the limit, as far as is known.
+bool ChooseRecomputation::isShort(ArrayRef<ScheduleCost> costs) const {
+  return memoryLimit && mostBytes(costs) > memoryLimit;
+}
+
 bool ChooseRecomputation::isPreferred(ArrayRef<ScheduleCost> costs,
                                       ArrayRef<ScheduleCost> before) const {
-  if (memoryLimit && mostBytes(before) > memoryLimit)
+  if (isShort(costs) || isShort(before))
     return mostBytes(costs) < mostBytes(before);
   return isBetter(costs, before);
 }
@@ -170,7 +176,7 @@ LogicalResult ChooseRecomputation::tighten(const cost::CostModel &model,
       return failure();
     best = std::move(*plain);
   }
-  if (mostBytes(best.costs) <= memoryLimit)
+  if (!isShort(best.costs))
     return success();
   for (auto what : {Recomputation::All, Recomputation::None}) {
     FailureOr<Candidate> candidate = schedule(model, what, /*holdsMore=*/false);
