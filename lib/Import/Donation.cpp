@@ -7,20 +7,15 @@
 
 #include "Donation.h"
 #include "Attributes.h"
-#include "TrainingFacts.h"
 
-#include "weft/IR/ValueSharding.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace weft::stablehlo;
 
 /// The number of characters of the longest common end that starts at an element
-/// of a path: 14 for state['mu']['w'] and result[0]['mu']['w'].
-static size_t commonEnd(StringRef a, StringRef b) {
+/// of a path.
+static size_t commonEndOf(StringRef a, StringRef b) {
   size_t length = 0, best = 0;
   while (length < a.size() && length < b.size() &&
          a[a.size() - 1 - length] == b[b.size() - 1 - length]) {
@@ -30,6 +25,18 @@ static size_t commonEnd(StringRef a, StringRef b) {
       best = length;
   }
   return best;
+}
+
+/// The same of the name of an argument, which is an element as well, and the
+/// path of a result: 11 for state['mu']['w'] and result[0]['mu']['w'], and 5
+/// for w and result['w'].
+static size_t commonEnd(StringRef name, StringRef path) {
+  size_t root = std::min(name.find_first_of("[."), name.size());
+  std::string key = ("['" + name.take_front(root) + "']").str(),
+              field = ("." + name.take_front(root)).str();
+  std::string rest = name.drop_front(root).str();
+  return std::max(commonEndOf(key + rest, path),
+                  commonEndOf(field + rest, path));
 }
 
 namespace {
@@ -43,6 +50,7 @@ public:
     for (unsigned i = 0; i < source.getNumArguments(); ++i)
       if (Attribute alias = source.getArgAttr(i, "tf.aliasing_output"))
         setAlias(i, alias);
+    matchAliasesByName();
     for (unsigned i = 0; i < source.getNumArguments(); ++i)
       if (auto donor = source.getArgAttrOfType<BoolAttr>(i, "jax.buffer_donor");
           donor && donor.getValue())
@@ -74,15 +82,52 @@ private:
       donors[*result] = argument;
   }
 
+  /// The length of what a result's path has in common with an argument's name.
+  size_t likeness(unsigned argument, unsigned result) {
+    auto info =
+        source.getResultAttrOfType<StringAttr>(result, "jax.result_info");
+    return info ? commonEnd(names[argument], info.getValue()) : 0;
+  }
+
+  /// JAX pairs those of one type and sharding in their order, whatever they
+  /// are. Pairs whose names have most in common come first.
+  void matchAliasesByName() {
+    llvm::MapVector<std::tuple<Type, Attribute, Attribute>,
+                    SmallVector<unsigned>>
+        classes;
+    for (unsigned result = 0; result < donors.size(); ++result)
+      if (donors[result])
+        classes[{source.getResultTypes()[result],
+                 source.getArgAttr(*donors[result], "sdy.sharding"),
+                 source.getResultAttr(result, "sdy.sharding")}]
+            .push_back(result);
+    for (auto &[key, results] : classes) {
+      using Pair = std::tuple<size_t, bool, unsigned, unsigned>;
+      SmallVector<Pair> pairs;
+      for (unsigned result : results)
+        for (unsigned other : results)
+          pairs.push_back({likeness(*donors[other], result), result == other,
+                           result, *donors[other]});
+      llvm::stable_sort(pairs, [](const Pair &a, const Pair &b) {
+        return std::pair(std::get<0>(a), std::get<1>(a)) >
+               std::pair(std::get<0>(b), std::get<1>(b));
+      });
+      for (unsigned result : results)
+        donors[result].reset();
+      llvm::DenseSet<unsigned> taken;
+      for (auto [length, isOfJax, result, argument] : pairs)
+        if (!donors[result] && taken.insert(argument).second)
+          donors[result] = argument;
+    }
+  }
+
   std::optional<unsigned> findResult(unsigned argument) {
     std::optional<unsigned> found;
     size_t longest = 0;
     for (unsigned result = 0; result < source.getNumResults(); ++result) {
-      auto info =
-          source.getResultAttrOfType<StringAttr>(result, "jax.result_info");
-      if (donors[result] || !info || !haveOneType(argument, result))
+      if (donors[result] || !haveOneType(argument, result))
         continue;
-      size_t length = commonEnd(names[argument], info.getValue());
+      size_t length = likeness(argument, result);
       if (length > longest) {
         found = result;
         longest = length;
@@ -101,150 +146,4 @@ private:
 SmallVector<std::optional<unsigned>> weft::stablehlo::matchDonations(
     func::FuncOp source, ArrayRef<std::string> names, Problems &problems) {
   return Matcher(source, names, problems).match();
-}
-
-//===----------------------------------------------------------------------===//
-// By use
-//===----------------------------------------------------------------------===//
-
-/// Whether a value keeps the place of its next value in a sum: `m` does in
-/// `0.9 * m + sin(p)`, and `p` does not.
-static bool isLinear(Operation *op) {
-  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-             arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::SelectOp,
-             ConstraintOp, MicrobatchSumOp>(op);
-}
-
-/// The arguments that a value is computed of by such ops, element by element.
-static DenseSet<Value> findSources(Value value,
-                                   function_ref<bool(Operation *)> isPassed) {
-  DenseSet<Value> sources, visited;
-  SmallVector<Value> toVisit = {value};
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  while (!toVisit.empty()) {
-    Value next = toVisit.pop_back_val();
-    if (!visited.insert(next).second ||
-        cast<RankedTensorType>(next.getType()).getShape() != shape)
-      continue;
-    Operation *op = next.getDefiningOp();
-    if (!op)
-      sources.insert(next);
-    else if (isPassed(op))
-      llvm::append_range(toVisit, op->getOperands());
-  }
-  return sources;
-}
-
-namespace {
-/// Arguments of one type and sharding, and the results that replace them.
-class DonationClass {
-public:
-  /// Numbers of a pair that JAX has made.
-  void add(unsigned argument, unsigned result) {
-    arguments.push_back(argument);
-    results.push_back(result);
-  }
-
-  /// For each result the number of its argument; nothing where there is no
-  /// choice.
-  std::optional<SmallVector<unsigned>> match(func::FuncOp source,
-                                             func::FuncOp function);
-  SmallVector<unsigned> arguments, results;
-
-private:
-  bool assign(unsigned result, SmallVectorImpl<bool> &isTried);
-
-  /// By result those of `arguments` that it may replace, the best first.
-  SmallVector<SmallVector<unsigned>> choices;
-  /// By argument the result that replaces it.
-  SmallVector<std::optional<unsigned>> takenBy;
-};
-} // namespace
-
-/// Gives a result one of its choices; those that have it take another one.
-bool DonationClass::assign(unsigned result, SmallVectorImpl<bool> &isTried) {
-  for (unsigned argument : choices[result]) {
-    if (std::exchange(isTried[argument], true))
-      continue;
-    if (takenBy[argument] && !assign(*takenBy[argument], isTried))
-      continue;
-    takenBy[argument] = result;
-    return true;
-  }
-  return false;
-}
-
-std::optional<SmallVector<unsigned>>
-DonationClass::match(func::FuncOp source, func::FuncOp function) {
-  if (results.size() < 2)
-    return std::nullopt;
-  Operation *terminator = function.front().getTerminator();
-  choices.resize(results.size());
-  takenBy.resize(arguments.size());
-  for (unsigned r = 0; r < results.size(); ++r) {
-    auto info =
-        source.getResultAttrOfType<StringAttr>(results[r], "jax.result_info");
-    auto nameOf = [&](unsigned a) {
-      return function
-          .getArgAttrOfType<StringAttr>(arguments[a],
-                                        WeftDialect::kNameAttrName)
-          .getValue();
-    };
-    for (auto isPassed : {isLinear, isElementwise}) {
-      DenseSet<Value> sources =
-          findSources(terminator->getOperand(results[r]), isPassed);
-      for (unsigned a = 0; a < arguments.size(); ++a)
-        if (sources.contains(function.getArgument(arguments[a])))
-          choices[r].push_back(a);
-      if (!choices[r].empty())
-        break;
-    }
-    if (choices[r].empty())
-      choices[r] = llvm::to_vector(llvm::seq<unsigned>(0, arguments.size()));
-    llvm::stable_sort(choices[r], [&](unsigned a, unsigned b) {
-      auto order = [&](unsigned each) {
-        size_t length = info ? commonEnd(nameOf(each), info.getValue()) : 0;
-        return std::pair(length, each == r);
-      };
-      return order(a) > order(b);
-    });
-  }
-  for (unsigned r = 0; r < results.size(); ++r) {
-    SmallVector<bool> isTried(arguments.size());
-    if (!assign(r, isTried))
-      return std::nullopt;
-  }
-  SmallVector<unsigned> found(results.size());
-  for (auto [a, result] : llvm::enumerate(takenBy))
-    found[*result] = arguments[a];
-  return found;
-}
-
-void weft::stablehlo::matchDonationsByUse(func::FuncOp source,
-                                          func::FuncOp function) {
-  auto nameOfArgument = [&](unsigned i) {
-    return function.getArgAttrOfType<StringAttr>(i, WeftDialect::kNameAttrName);
-  };
-  llvm::StringMap<unsigned> byName;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    byName[nameOfArgument(i).getValue()] = i;
-  llvm::MapVector<std::tuple<Type, ShardingAttr, ShardingAttr>, DonationClass>
-      classes;
-  for (unsigned r = 0; r < function.getNumResults(); ++r) {
-    auto name =
-        function.getResultAttrOfType<StringAttr>(r, WeftDialect::kNameAttrName);
-    if (auto found = byName.find(name.getValue()); found != byName.end())
-      classes[{function.getResultTypes()[r],
-               getSharding(function.getArgument(found->second)),
-               getResultSharding(function, r)}]
-          .add(found->second, r);
-  }
-  for (auto &[key, donations] : classes) {
-    auto found = donations.match(source, function);
-    if (!found)
-      continue;
-    for (auto [result, argument] : llvm::zip_equal(donations.results, *found))
-      function.setResultAttr(result, WeftDialect::kNameAttrName,
-                             nameOfArgument(argument));
-  }
 }

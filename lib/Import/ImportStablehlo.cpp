@@ -70,7 +70,6 @@ static void importFunction(func::FuncOp source, Importer &importer) {
   if (!isWhole)
     return;
   lowerUpdates(function);
-  matchDonationsByUse(source, function);
   markTrainingFacts(function);
 }
 

@@ -191,12 +191,24 @@ void Importer::importOp(Operation &op) {
   define(op, c.hasFailed() ? Values() : results);
 }
 
-/// They do not count: they are no part of what is unrolled.
-void Importer::importAgain(ArrayRef<Operation *> ops) {
+/// It does not count: it is no part of what is unrolled.
+void Importer::importAgain(Operation *op) {
   int64_t before = numOps;
-  for (Operation *op : ops)
-    importOp(*op);
+  importOp(*op);
   numOps = before;
+}
+
+func::FuncOp Importer::calleeOf(Operation *op) const {
+  auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee");
+  if (!callee || op->getName().getStringRef() != "func.call")
+    return {};
+  auto function = symbols.lookup<func::FuncOp>(callee.getValue());
+  bool isReadable = function && !function.isExternal() &&
+                    llvm::hasSingleElement(function.getBody()) &&
+                    function.getNumArguments() == op->getNumOperands() &&
+                    function.getNumResults() == op->getNumResults() &&
+                    !callStack.contains(function);
+  return isReadable ? function : func::FuncOp();
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,14 +43,17 @@ public:
                     llvm::ArrayRef<mlir::Value> arguments);
 
   // For loops of which more is asked than what an iteration makes: values of
-  // the source as they were read last, and ops that are read once more.
+  // the source as they were read last, and an op that is read once more.
   mlir::Value valueOf(mlir::Value source) const {
     return values.lookup(source);
   }
   void setValue(mlir::Value source, mlir::Value value) {
     values[source] = value;
   }
-  void importAgain(llvm::ArrayRef<mlir::Operation *> ops);
+  void importAgain(mlir::Operation *op);
+  /// The function that an op calls, and which can be read; null if it calls
+  /// none.
+  mlir::func::FuncOp calleeOf(mlir::Operation *op) const;
 
   mlir::OpBuilder &getBuilder() { return builder; }
   Problems &getProblems() { return problems; }

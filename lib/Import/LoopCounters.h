@@ -25,6 +25,9 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <memory>
+#include <vector>
+
 namespace weft::stablehlo {
 
 /// Of a loop that has been read twice.
@@ -34,14 +37,13 @@ public:
   /// given, and `third` what the second one gave.
   LoopCounters(Conversion &c, const Values &first, const Values &second,
                const Values &third);
+  ~LoopCounters();
 
   /// Whether a carried value depends on itself and others of them alone.
   bool contains(unsigned carried) const { return counters.contains(carried); }
 
   /// Whether one op alone reads a carried value.
-  bool hasOneUse(unsigned carried) const {
-    return body.getArgument(carried).hasOneUse();
-  }
+  bool hasOneUse(unsigned carried) const;
 
   /// Goes through all iterations. Whether their number is known and they are
   /// alike.
@@ -51,29 +53,20 @@ public:
   /// How many iterations there are.
   int64_t count() const { return iterations; }
   /// Slices and updates at the number of the iteration.
-  unsigned numIndexed() const { return indexed.size(); }
+  unsigned numIndexed() const;
   /// What counters are behind the loop.
   mlir::Value last(unsigned carried) const { return carriedValues[carried]; }
 
 private:
+  class Body;
+
   void findCounters(const Values &first, const Values &second,
                     const Values &third);
-  void findDerived();
-  bool isConstant(mlir::Value source) const;
-  bool checkUses(int64_t iteration);
-  bool checkUse(mlir::OpOperand &use, int64_t iteration);
 
   Conversion &c;
-  mlir::Block &body;
-  mlir::Operation *terminator;
+  mlir::Block &block;
   llvm::SetVector<unsigned> counters;
-  /// Of the source: what depends on counters and constants alone, and the ops
-  /// that compute it.
-  llvm::SetVector<mlir::Value> derived;
-  llvm::SetVector<mlir::Operation *> ops;
-  /// What uses of them found in the first iteration.
-  llvm::DenseMap<mlir::OpOperand *, mlir::Attribute> found;
-  llvm::SetVector<mlir::Operation *> indexed;
+  std::unique_ptr<Body> body;
   Values carriedValues;
   int64_t iterations = 0;
 };

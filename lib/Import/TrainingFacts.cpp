@@ -63,7 +63,8 @@ static bool isFloat(Value value) {
   return isa<FloatType>(typeOf(value).getElementType());
 }
 
-bool weft::stablehlo::isElementwise(Operation *op) {
+/// Whether an element of the result is computed of those at the same index.
+static bool isElementwise(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) ||
          isa<ConstraintOp, MicrobatchSumOp>(op);
 }
@@ -116,7 +117,7 @@ void TrainingFacts::findOperands(State &state, Value next) {
       continue;
     Operation *op = value.getDefiningOp();
     state.isReadByUpdate |= value == state.argument;
-    if (op && stablehlo::isElementwise(op))
+    if (op && isElementwise(op))
       llvm::append_range(toVisit, op->getOperands());
     else if (op && !isRepeated(op) && isFloat(value))
       state.operands.push_back(op);

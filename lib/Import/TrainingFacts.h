@@ -25,9 +25,6 @@
 
 namespace weft::stablehlo {
 
-/// Whether an element of the result is computed of those at the same index.
-bool isElementwise(mlir::Operation *op);
-
 /// Marks the parameters among the arguments of an imported function
 /// (`weft.parameter`) and the ops that make their gradients (`weft.origin`).
 void markTrainingFacts(mlir::func::FuncOp function);

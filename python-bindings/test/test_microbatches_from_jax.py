@@ -192,6 +192,12 @@ LOOKALIKES = {
         0, 4, lambda i, c: (c[0] + xs[i] * (1 + c[1][2]), c[1].at[i].set(xs[i].sum())), (jnp.zeros(4), jnp.zeros(4))), 0),
     "sums that change places": (lambda xs: lax.scan(
         lambda c, x: ((c[1] + jnp.sin(x), c[0] + jnp.cos(x)), None), (jnp.zeros(4), jnp.zeros(4)), xs)[0], 0),
+    "a slice that comes again": (lambda xs: lax.while_loop(
+        lambda c: c[0] < 4, lambda c: (c[0] + 1, c[1] + jnp.sin(xs[c[0] % 3])), (0, jnp.zeros(4))), 0),
+    "a slice that begins again": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, s: s + jnp.sin(xs[jnp.where(i == 3, 0, i)]), jnp.zeros(4)), 0),
+    "a stack that begins again": (lambda xs: lax.fori_loop(
+        0, 4, lambda i, c: (c[0] + xs[i], c[1].at[lax.rem(i, 3)].set(xs[i].sum())), (jnp.zeros(4), jnp.zeros(4))), 0),
     "a counter that doubles": (lambda xs: lax.scan(
         lambda c, x: ((c[0] * 2 + 1, c[1] + jnp.sin(x)), None), (0, jnp.zeros(4)), xs)[0], 1),
     "a counter that begins again": (lambda xs: lax.scan(
@@ -211,6 +217,30 @@ def test_iterations_that_only_look_alike(name):
     assert lowered.as_text("graph").count("weft.microbatch_sum") == sums
     for got, expected in zip(jax.tree.leaves(lowered.compile()(xs)), jax.tree.leaves(jax.jit(fun)(xs))):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_many_iterations_are_not_read():
+    """Those of more than the largest program that is read."""
+    def scan(xs):
+        def body(total, x):
+            for _ in range(100):
+                x = jnp.sin(x)
+            return total + x, None
+
+        return lax.scan(body, jnp.zeros(4), xs)[0]
+
+    def fori(xs):
+        def body(i, total):
+            x = xs[i]
+            for _ in range(100):
+                x = jnp.sin(x)
+            return total + x
+
+        return lax.fori_loop(0, len(xs), body, jnp.zeros(4))
+
+    xs = np.zeros((20_000, 4), np.float32)
+    for fun in (scan, fori):
+        assert weft.from_jax(fun, xs).as_text("graph").count("weft.microbatch_sum") == 1
 
 
 @pytest.mark.parametrize("n", [1, 3])

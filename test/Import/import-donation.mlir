@@ -20,26 +20,8 @@ module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
 
 // -----
 
-// JAX pairs the first argument with the first result of its type. Each next
-// value is computed of its own last one, which says otherwise: "p" is computed
-// of both, and "m" of itself alone.
-
-// CHECK: func.func @step(%{{.*}} {weft.name = "m"}, %{{.*}} {weft.name = "p"}, %{{.*}} {weft.name = "g"})
-// CHECK-SAME: -> (tensor<8xf32> {weft.name = "p"}, tensor<8xf32> {weft.name = "m"})
-module @jit_step attributes {mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%m: tensor<8xf32> {tf.aliasing_output = 0 : i32} loc("m"),
-                         %p: tensor<8xf32> {tf.aliasing_output = 1 : i32} loc("p"),
-                         %g: tensor<8xf32> loc("g"))
-      -> (tensor<8xf32> {jax.result_info = "result[0]"}, tensor<8xf32> {jax.result_info = "result[1]"}) {
-    %0 = "stablehlo.add"(%m, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    %1 = "stablehlo.subtract"(%p, %0) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    return %1, %0 : tensor<8xf32>, tensor<8xf32>
-  }
-}
-
-// -----
-
-// Where both are computed of both, names in common decide.
+// JAX pairs the first argument with the first result of its type, whatever their
+// names are: the state's are those of the results.
 
 // CHECK: func.func @step(%{{.*}} {weft.name = "s['a']"}, %{{.*}} {weft.name = "s['b']"})
 // CHECK-SAME: -> (tensor<8xf32> {weft.name = "s['b']"}, tensor<8xf32> {weft.name = "s['a']"})
