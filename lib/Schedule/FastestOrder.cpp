@@ -12,9 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lifetimes.h"
-#include "MemoryPrice.h"
-
 #include "weft/Schedule/OrderBound.h"
 #include "weft/Schedule/OverlapOrder.h"
 
@@ -25,6 +22,63 @@
 #include <numeric>
 
 namespace weft {
+
+namespace {
+
+/// When the results of steps are not needed any more: by the action, which for
+/// views is that of what they are views of.
+class Lifetimes {
+public:
+  Lifetimes(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
+
+  int64_t peak() const;
+
+private:
+  void uses(int32_t step, size_t action);
+
+  llvm::ArrayRef<Step> steps;
+  llvm::ArrayRef<Action> actions;
+  std::vector<size_t> lastUse;
+};
+
+} // namespace
+
+Lifetimes::Lifetimes(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions)
+    : steps(steps), actions(actions), lastUse(steps.size()) {
+  for (size_t i = 0; i < actions.size(); ++i) {
+    const Action &action = actions[i];
+    uses(action.step, i);
+    // The wait is the last that touches the operand of a collective.
+    for (int32_t operand : steps[action.step].operands)
+      uses(operand, i);
+  }
+  for (size_t step = steps.size(); step-- > 0;)
+    if (steps[step].isReturned)
+      uses(int32_t(step), actions.size());
+  // A view keeps what it is of, which comes earlier in the program.
+  for (size_t step = steps.size(); step-- > 0;)
+    if (steps[step].isView)
+      for (int32_t operand : steps[step].operands)
+        uses(operand, lastUse[step]);
+}
+
+void Lifetimes::uses(int32_t step, size_t action) {
+  lastUse[step] = std::max(lastUse[step], action);
+}
+
+int64_t Lifetimes::peak() const {
+  std::vector<int64_t> freed(actions.size() + 1);
+  for (size_t step = 0; step < steps.size(); ++step)
+    freed[lastUse[step]] += steps[step].bytes;
+  int64_t alive = 0, most = 0;
+  for (size_t i = 0; i < actions.size(); ++i) {
+    if (!actions[i].isWait)
+      alive += steps[actions[i].step].bytes;
+    alive -= freed[i];
+    most = std::max(most, alive);
+  }
+  return most;
+}
 
 std::vector<bool> findSecondQueue(llvm::ArrayRef<CollectiveSpan> spans) {
   std::vector<bool> second(spans.size());
@@ -103,7 +157,7 @@ static int64_t lastOf(llvm::ArrayRef<int64_t> times) {
 
 OrderCost costOf(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions) {
   return {lastOf(timesOf(steps, actions).ends),
-          Lifetimes(steps, actions).peak().bytes};
+          Lifetimes(steps, actions).peak()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -337,13 +391,8 @@ std::vector<Action> fastestOrder(llvm::ArrayRef<Step> steps, double growth,
     return fastest;
   std::vector<Action> shifted = shiftedOrder(steps, fastest);
   const OrderCost after = costOf(steps, shifted);
-  const bool isWorth =
-      double(after.bytes) <= most + (1 + growth) * double(spared) &&
-      worseBy(double(after.picoseconds) / double(cost.picoseconds), after.bytes,
-              cost.bytes) < 0;
   return double(after.picoseconds) * sameTime < double(cost.picoseconds) &&
-                 (double(after.bytes) <= std::max(most, double(cost.bytes)) ||
-                  isWorth)
+                 double(after.bytes) <= std::max(most, double(cost.bytes))
              ? shifted
              : fastest;
 }

@@ -63,9 +63,10 @@ static Digest digestOf(llvm::ArrayRef<Step> steps, double growth,
   add(&growth, 1);
   for (const Step &step : steps) {
     const int64_t numbers[] = {
-        step.isCollective, step.enlarges, step.picoseconds,
-        step.link,         step.bytes,    step.isReturned,
-        step.isView,       step.isApart,  int64_t(step.operands.size())};
+        step.isCollective, step.enlarges,
+        step.picoseconds,  step.link,
+        step.bytes,        step.isReturned,
+        step.isView,       int64_t(step.operands.size())};
     add(numbers, std::size(numbers));
     add(step.operands.data(), step.operands.size());
   }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleCost.h"
-#include "MemoryPrice.h"
 
 #include "weft/IR/Segments.h"
 #include "weft/Schedule/ArenaPlanner.h"
@@ -17,22 +16,17 @@ using namespace mlir;
 using namespace weft;
 
 /// Times that differ by less are equal, as for orders.
-static constexpr double sameTime = 0.001;
+static constexpr double sameTime = 1.001;
 
-/// Lets kernels and all-reduces write over what they are the last to read.
-/// Which kernels can is known only when their loops are: any that reads a value
-/// of that size.
+/// Lets kernels write over what they are the last to read. Which ones can is
+/// known only when their loops are: any that reads a value of that size.
 static void writeInPlace(EntryBuffers &buffers) {
   for (Operation *op : buffers.instructions()) {
-    auto start = dyn_cast<StartOp>(op);
-    if (!isa<LaunchOp>(op) &&
-        !(start && start.getKind() == cost::CollectiveKind::AllReduce))
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch)
       continue;
-    for (Value result : op->getResults()) {
-      // A state is in its place before it is written.
-      if (buffers.bufferFor(result).first != buffers.timeOf(op))
-        continue;
-      for (Value operand : op->getOperands()) {
+    for (Value result : launch.getResults())
+      for (Value operand : launch->getOperands()) {
         const int32_t from = buffers.bufferOf(operand),
                       to = buffers.bufferOf(result);
         const EntryBuffer &read = buffers.buffer(from),
@@ -44,7 +38,6 @@ static void writeInPlace(EntryBuffers &buffers) {
         buffers.merge(from, to);
         break;
       }
-    }
   }
 }
 
@@ -66,46 +59,26 @@ weft::costsOf(ModuleOp schedule, const cost::CostModel &model) {
     return failure();
   std::vector<ScheduleCost> costs;
   for (func::FuncOp entry : findEntries(schedule))
-    costs.push_back(costOf(entry, *states, model));
+    costs.push_back(
+        {predictTimes(entry.front(), model).whole,
+         states->bytes(roleOf(entry)) + bytesAlive(entry, *states)});
   return costs;
-}
-
-ScheduleCost weft::costOf(func::FuncOp entry, const ProgramStates &states,
-                          const cost::CostModel &model) {
-  return {predictTimes(entry.front(), model).whole, bytesAlive(entry, states),
-          states.bytes(roleOf(entry))};
-}
-
-/// How much worse one is than another of the same entry.
-static double compare(const ScheduleCost &one, const ScheduleCost &other) {
-  const double time = one.seconds / other.seconds;
-  return worseBy(std::abs(time - 1) < sameTime ? 1 : time, one.bytes,
-                 other.bytes);
 }
 
 bool weft::isBetter(ArrayRef<ScheduleCost> schedule,
                     ArrayRef<ScheduleCost> other) {
   bool isLess = false;
   for (auto [one, two] : llvm::zip_equal(schedule, other)) {
-    const double worse = compare(one, two);
-    if (worse > 0)
+    if (one.seconds > sameTime * two.seconds || one.bytes > two.bytes)
       return false;
-    isLess |= worse < 0;
+    isLess |= one.bytes < two.bytes || sameTime * one.seconds < two.seconds;
   }
   return isLess;
-}
-
-bool weft::takesLonger(ArrayRef<ScheduleCost> schedule,
-                       ArrayRef<ScheduleCost> other) {
-  return llvm::any_of(llvm::zip_equal(schedule, other), [](const auto &pair) {
-    const auto &[one, two] = pair;
-    return one.seconds > (1 + sameTime) * two.seconds;
-  });
 }
 
 int64_t weft::mostBytes(ArrayRef<ScheduleCost> schedule) {
   int64_t most = 0;
   for (const ScheduleCost &entry : schedule)
-    most = std::max(most, entry.states + entry.bytes);
+    most = std::max(most, entry.bytes);
   return most;
 }

@@ -14,34 +14,25 @@
 #define WEFT_LIB_SCHEDULE_SCHEDULECOST_H
 
 #include "weft/Cost/CostModel.h"
-#include "weft/Schedule/ProgramStates.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace weft {
 
 struct ScheduleCost {
   double seconds = 0;
-  /// Alive at once beside the states, and of these.
-  int64_t bytes = 0, states = 0;
+  /// Of states, and alive at once beside them.
+  int64_t bytes = 0;
 };
-
-ScheduleCost costOf(mlir::func::FuncOp entry, const ProgramStates &states,
-                    const cost::CostModel &model);
 
 /// Of each entry. Errors are reported.
 mlir::FailureOr<std::vector<ScheduleCost>>
 costsOf(mlir::ModuleOp schedule, const cost::CostModel &model);
 
-/// Whether no entry of a schedule is worse than in another schedule of the
-/// program, and one is better, by what memory is worth (MemoryPrice.h).
+/// Whether no entry of a schedule takes longer, or holds more, than in another
+/// schedule of the program, and one takes or holds less.
 bool isBetter(llvm::ArrayRef<ScheduleCost> schedule,
               llvm::ArrayRef<ScheduleCost> other);
-
-/// Whether an entry of a schedule takes longer than in another one.
-bool takesLonger(llvm::ArrayRef<ScheduleCost> schedule,
-                 llvm::ArrayRef<ScheduleCost> other);
 
 /// The most bytes of an entry.
 int64_t mostBytes(llvm::ArrayRef<ScheduleCost> schedule);

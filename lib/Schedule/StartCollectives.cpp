@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PieceWriter.h"
-#include "ScheduleCost.h"
 
 #include "weft/Schedule/OverlapOrder.h"
 #include "weft/Schedule/Passes.h"
@@ -81,14 +80,6 @@ static bool takesNoMemory(Operation *op) {
          op->getOperand(0).hasOneUse() && op->getOperand(0).getDefiningOp();
 }
 
-/// What reads its operands while it writes its result: a matmul that adds to
-/// nothing, and other calls of libraries.
-static bool isWrittenApart(Operation *op) {
-  auto instruction = dyn_cast<InstructionOpInterface>(op);
-  return instruction && op->getNumResults() > 0 &&
-         !isa<LaunchOp, RepeatOp>(op) && instruction.getInPlaceOperand(0) < 0;
-}
-
 /// What takes the place of an argument: what a block returns as a state, or
 /// carries on to the next iteration.
 static llvm::DenseSet<Value> findInPlace(Block &block,
@@ -135,7 +126,6 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
       step.link = int32_t(callOf(communication, model).group.level);
     }
     step.isView = takesNoMemory(op);
-    step.isApart = isWrittenApart(op);
     for (Value result : op->getResults())
       if (!step.isView && !inPlace.contains(result))
         step.bytes += bytesOf(result);
@@ -178,35 +168,6 @@ static int64_t reorder(Block &block, ArrayRef<Operation *> ops,
     }
   }
   return starts.size();
-}
-
-/// The ops of a block in the order `actions`, as they would be in another one.
-/// Without barriers.
-static std::vector<Operation *> opsOf(Block &block, ArrayRef<Step> steps,
-                                      ArrayRef<Action> actions,
-                                      ArrayRef<Action> others) {
-  std::vector<SmallVector<Operation *, 2>> all(2 * steps.size());
-  auto opsOfAction = [&](const Action &action) -> auto & {
-    return all[2 * action.step + action.isWait];
-  };
-  Block::iterator next = block.begin();
-  for (const Action &action : actions) {
-    SmallVector<Operation *, 2> &done = opsOfAction(action);
-    done.push_back(&*next++);
-    if (isa<StartOp>(done.front()) && !steps[action.step].isCollective)
-      done.push_back(&*next++);
-  }
-  std::vector<Operation *> result;
-  for (const Action &action : others)
-    for (Operation *op : opsOfAction(action))
-      if (!isa<BarrierOp>(op))
-        result.push_back(op);
-  return result;
-}
-
-static void putInOrder(Block &block, ArrayRef<Operation *> ops) {
-  for (Operation *op : ops)
-    op->moveBefore(block.getTerminator());
 }
 
 static int64_t bytesOfArguments(Block &block) {
@@ -276,44 +237,10 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isPrivate() || function.isDeclaration())
         continue;
-      alternatives.clear();
       function.walk([&](Block *block) {
         schedule(*block, *model, *states, canBeDeferred(function));
       });
-      if (!alternatives.empty())
-        lowerPeak(function, *model, *states);
     }
-  }
-
-  /// What an order holds is estimated, so it is counted in both.
-  void lowerPeak(func::FuncOp entry, const cost::CostModel &model,
-                 const ProgramStates &states) {
-    ScheduleCost least = costOf(entry, states, model);
-    for (Alternative &each : alternatives) {
-      std::vector<Operation *> before;
-      for (Operation &op : each.block->without_terminator())
-        before.push_back(&op);
-      putInOrder(*each.block, each.ops);
-      const ScheduleCost cost = costOf(entry, states, model);
-      if (isBetter(cost, least)) {
-        least = cost;
-        std::swap(each.taken, each.other);
-      } else {
-        putInOrder(*each.block, before);
-      }
-      reportOverlap(*each.block, each.steps, each.taken);
-    }
-  }
-
-  bool check(Block &block, ArrayRef<Step> steps, ArrayRef<Action> actions) {
-    const std::vector<std::string> problems = checkOrder(steps, actions);
-    for (const std::string &problem : problems)
-      block.getParentOp()->emitError()
-          << "wrong order of collectives: " // no test: a wrong answer
-          << problem;
-    if (!problems.empty())
-      signalPassFailure();
-    return problems.empty();
   }
 
   /// A loop is one step of the block around it: no collective runs across its
@@ -340,34 +267,17 @@ struct StartCollectives : weft::impl::StartCollectivesBase<StartCollectives> {
                  : knownFastestOrder(
                        steps, arenaGrowth, bytesOfArguments(block),
                        arenaGrowth > 0 ? sparedBytes(block, ops, steps) : 0);
-    if (!check(block, steps, actions))
-      return;
-    const int64_t started = reorder(block, ops, steps, actions);
-    collectives += started;
-    std::vector<Action> other = actions;
-    if (overlapCollectives && !goesOn && started > 0)
-      other = loweredOrder(steps, actions);
-    if (other != actions) {
-      if (!check(block, steps, other))
-        return;
-      std::vector<Operation *> inOther = opsOf(block, steps, actions, other);
-      alternatives.push_back({&block, std::move(inOther), std::move(steps),
-                              std::move(actions), std::move(other)});
-    } else if (overlapCollectives && !goesOn) {
+    std::vector<std::string> problems = checkOrder(steps, actions);
+    for (const std::string &problem : problems)
+      block.getParentOp()->emitError()
+          << "wrong order of collectives: " // no test: a wrong answer
+          << problem;
+    if (!problems.empty())
+      return signalPassFailure();
+    if (overlapCollectives && !goesOn)
       reportOverlap(block, steps, actions);
-    }
+    collectives += reorder(block, ops, steps, actions);
     eraseBarriers(block);
   }
-
-  /// An order of a block that may hold less than the one that it is in.
-  struct Alternative {
-    Block *block;
-    /// In the other order.
-    std::vector<Operation *> ops;
-    std::vector<Step> steps;
-    std::vector<Action> taken, other;
-  };
-  /// Of an entry.
-  std::vector<Alternative> alternatives;
 };
 } // namespace

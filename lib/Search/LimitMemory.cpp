@@ -274,9 +274,6 @@ FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
   for (bool isNested : {false, true})
     if (!best && !chains.empty() && failed(attempt(everythingAgain(isNested))))
       return failure();
-  // Where the limit is near what fits, the smallest budgets are not tried.
-  if (!best && !chains.empty() && failed(search(1)))
-    return failure();
   // A search for the least so far may come upon less.
   for (int64_t least = 0;
        !best && !chains.empty() && least != smallest.bytes;) {

@@ -170,7 +170,8 @@ def test_a_process_that_the_kernel_kills_for_its_memory(mpirun, plan, process, t
             text, status = job.end()
         assert status != 0 and time.monotonic() - begin < 30
     # Who started the processes may end the other one before it can say so.
-    assert re.search(rf"process {process} \(ranks \d, \d\) (ended|has ended)|ignal 9", text), text
+    # UCX may end the other one first, which reads the memory of the killed one at this moment.
+    assert re.search(rf"process {process} \(ranks \d, \d\) (ended|has ended)|ignal 9|returned -1: No such process", text), text
 
 
 @limits_addresses

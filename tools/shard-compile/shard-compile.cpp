@@ -148,8 +148,7 @@ static cl::opt<bool> keepGathered(
 static cl::opt<bool> recomputeInKernels(
     "recompute-in-kernels",
     cl::desc("Let kernels recompute what would take memory at the peak, where "
-             "that is worth the time: 1 % of the predicted step for 10 % of "
-             "what a rank holds beside its states. Default: true"),
+             "the predicted step is no longer for it. Default: true"),
     cl::init(true), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",

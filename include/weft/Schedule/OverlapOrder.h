@@ -69,9 +69,6 @@ struct Step {
   bool isReturned = false;
   /// Whether the result lies where the operand does.
   bool isView = false;
-  /// Whether no result may be written where an operand dies, as those of
-  /// kernels are.
-  bool isApart = false;
 };
 
 /// An element of a schedule: a step, or the wait for a collective.
@@ -171,11 +168,6 @@ std::vector<Action> reservedOrder(llvm::ArrayRef<Step> steps,
 /// An order that takes no longer than another one: where that waits, steps are
 /// moved past others. It may hold more.
 std::vector<Action> shiftedOrder(llvm::ArrayRef<Step> steps,
-                                 llvm::ArrayRef<Action> actions);
-
-/// An order that holds less than another one: where that holds most, what frees
-/// memory is moved ahead of what takes some, if that is worth the time.
-std::vector<Action> loweredOrder(llvm::ArrayRef<Step> steps,
                                  llvm::ArrayRef<Action> actions);
 
 /// The order of the program, each collective followed by its wait.

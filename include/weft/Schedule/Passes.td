@@ -234,11 +234,11 @@ def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
     **Does** what `--weft-fuse-kernels`, `--weft-hoist-releases` and
     `--weft-start-collectives` do. If `--weft-recompute-in-kernels` finds
     something to recompute, they run a second time, on a copy that recomputes it.
-    The copy is taken if, by the cost model and in the order that was made, it is
-    worth the time in each entry: 1 % for each 10 % less of the bytes that are alive
-    at once beside the states. If it takes longer, by more than 0.1 %, another one is
-    tried that recomputes only large values, but for programs of more than 32768 ops,
-    for the sake of the time to compile; the better one is taken. Above `memory-limit` a copy that holds less is taken whatever it
+    The copy is taken if, by the cost model and in the order that was made, no
+    entry takes longer by more than 0.1 %, none holds more bytes at once, and one
+    takes or holds less. If it is not, another one is tried that recomputes only large
+    values, but for programs of more than 32768 ops, for the sake of the time to
+    compile. Above `memory-limit` a copy that holds less is taken whatever it
     takes, and an order that holds no more than the program's for the sake of
     overlap.
 
@@ -341,9 +341,7 @@ def StartCollectives : FormPass<"weft-start-collectives", "Instructions"> {
     of the program. Of some such orders, which let ops pass each other more or
     less far, the one is taken that the cost model expects to end first, with
     one queue for each level of links, among those that hold no more bytes
-    than allowed. Where the most is alive at once, ops that free memory then go
-    ahead of ops that take some, if it is worth the time: 1 % for each 10 % less of
-    the bytes beside the states. A collective that would take the cores that compute, as
+    than allowed. A collective that would take the cores that compute, as
     between threads without a core to spare, is waited for at once. All devices run the same program, hence start the same
     collectives in the same order.
 

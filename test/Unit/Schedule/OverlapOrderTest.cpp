@@ -7,8 +7,6 @@
 
 #include "weft/Schedule/OverlapOrder.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -320,50 +318,6 @@ TEST(OrderCost, WhatIsAliveAtOnce) {
   EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 4);
   steps[1].isReturned = true;
   EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 7);
-}
-
-TEST(OrderCost, NoResultInThePlaceOfWhatIsRead) {
-  std::vector<Step> steps = {compute({}), compute({0})};
-  steps[0].bytes = steps[1].bytes = 4;
-  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 4);
-  steps[1].isApart = true;
-  EXPECT_EQ(costOf(steps, programOrder(steps)).bytes, 8);
-}
-
-/// What was gathered, what a weight's gradient is made of, the gradient that
-/// goes on and is sent, and that of the weight, the last to read the first.
-std::vector<Step> gradients(int64_t timeOfWeights) {
-  std::vector<Step> steps = {compute({}),
-                             compute({}),
-                             compute({1}, 10),
-                             collective(2, 100),
-                             compute({0, 1}, timeOfWeights),
-                             compute({3, 4})};
-  const int64_t bytes[] = {8, 2, 8, 1, 1, 1};
-  for (auto [step, count] : llvm::zip_equal(steps, bytes))
-    step.bytes = count;
-  for (Step &step : steps)
-    step.isApart = true;
-  return steps;
-}
-
-TEST(LoweredOrder, WhatFreesMemoryGoesFirst) {
-  std::vector<Step> steps = gradients(/*timeOfWeights=*/2);
-  const std::vector<Action> overlapped = {run(0), run(1),  run(2), run(3),
-                                          run(4), wait(3), run(5)};
-  const std::vector<Action> lowered = loweredOrder(steps, overlapped);
-  EXPECT_THAT(lowered, ElementsAre(run(0), run(1), run(4), run(2), run(3),
-                                   wait(3), run(5)));
-  EXPECT_THAT(checkOrder(steps, lowered), IsEmpty());
-  EXPECT_EQ(costOf(steps, overlapped).bytes, 20);
-  EXPECT_EQ(costOf(steps, lowered).bytes, 11);
-}
-
-TEST(LoweredOrder, NotForMuchTime) {
-  std::vector<Step> steps = gradients(/*timeOfWeights=*/20);
-  const std::vector<Action> overlapped = {run(0), run(1),  run(2), run(3),
-                                          run(4), wait(3), run(5)};
-  EXPECT_EQ(loweredOrder(steps, overlapped), overlapped);
 }
 
 /// Gathers of parameters that are all there: each that runs ahead holds memory.
