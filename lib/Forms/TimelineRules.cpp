@@ -386,7 +386,7 @@ void TimelineRule::checkFlow(int64_t role) {
 }
 
 /// A state that several roles have changes in all of them, or each step would
-/// go on from two values of it.
+/// continue from two values of it.
 void TimelineRule::checkStates() {
   std::map<std::string, std::set<int64_t>> readers, writers;
   for (auto [role, row] : llvm::enumerate(accesses))

@@ -158,7 +158,7 @@ def test_the_end_of_the_program_fails_with_a_save(tmp_path):
 
 
 def test_a_damaged_checkpoint_stops_no_later_save(tmp_path):
-    """Of a program that goes on from the one before it."""
+    """Of a program that continues from the one before it."""
     for step in (2, 4, 6):
         weft.save(tmp_path, {"a": np.full(4, step)}, step=step).wait()
     damage(tmp_path, 6)

@@ -75,8 +75,8 @@ def save(
     A tree that is a dict gives its tensors the names of arguments, ``params['w1']``: those that a plan has
     for its states. `keep` is how many checkpoints stay (all if it is None), and `metadata` are texts
     for `saved_metadata`. Raises the failure of the save before, if nobody has waited for it. A step before
-    the last one that the folder had when the program began is a failure: a program that resumes would go
-    on from that one.
+    the last one that the folder had when the program began is a failure: a program that resumes would continue
+    from that one.
     """
     step, texts = operator.index(step), dict(metadata or {})
     if any(not isinstance(text, str) for pair in texts.items() for text in pair):

@@ -264,12 +264,12 @@ def test_a_full_disk(plan, small_disk, processes):  # noqa: F811
 
 
 def test_a_folder_of_another_run(plan, whole, tmp_path):  # noqa: F811
-    """Without --resume: who resumes later would go on from the other run."""
+    """Without --resume: who resumes later would continue from the other run."""
     shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
     result = run(command(plan, 2, *options(tmp_path)))
     assert result.returncode == 2
     assert result.stderr == (f"shard-run: error: --checkpoint: {tmp_path}/run has the checkpoint of step {STEPS} of another "
-                             "run; give --resume to go on from it, or another folder\n")
+                             "run; give --resume to continue from it, or another folder\n")
     assert contents(tmp_path) == contents(whole)
 
 

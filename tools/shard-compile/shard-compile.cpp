@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
   for (const std::string &name : findLaterOptions(options, form))
     llvm::WithColor::warning(llvm::errs(), "shard-compile")
         << "--" << name << " changes nothing of --emit=" << stringifyForm(form)
-        << "; give it to the command that goes on from there\n";
+        << "; give it to the command that continues from there\n";
   std::string choices;
   if (shared) {
     FailureOr<ChosenMesh> chosen = chooseMesh(*module, options, shared);

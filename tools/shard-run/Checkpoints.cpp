@@ -24,11 +24,11 @@ Checkpoints Checkpoints::find(const Arguments &arguments, Problems &problems) {
         fmt::format("--checkpoint: {}", found.status().message()));
     return checkpoints;
   }
-  // A later --resume would go on from the other run.
+  // A later --resume would continue from the other run.
   if (!arguments.resume && !found->empty())
     problems.push_back(fmt::format(
         "--checkpoint: {} has the checkpoint of step {} of another run; give "
-        "--resume to go on from it, or another folder",
+        "--resume to continue from it, or another folder",
         arguments.checkpoints, found->back().step));
   if (!arguments.resume)
     return checkpoints;

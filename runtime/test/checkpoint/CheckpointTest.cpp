@@ -103,7 +103,7 @@ TEST_F(CheckpointTest, OneOfTheSameStepIsReplaced) {
 }
 
 /// What a killed run leaves is no checkpoint, and goes when the next begins.
-/// Who resumes would go on from the later one.
+/// Who resumes would continue from the later one.
 TEST_F(CheckpointTest, NoneBeforeALaterOneOfAnotherRun) {
   const Tensors tensors = sampleTensors();
   auto writer = *CheckpointWriter::open(file("run"), {});

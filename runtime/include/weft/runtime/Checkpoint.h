@@ -124,8 +124,8 @@ public:
   CheckpointMemory takeMemory();
 
   /// Begins to write a checkpoint, and returns. To be called after `wait`. One
-  /// before a later one of another run fails: a program that resumes would go
-  /// on from that.
+  /// before a later one of another run fails: a program that resumes would
+  /// continue from that.
   Status start(CheckpointContents contents);
 
   /// Of the job.
