@@ -63,7 +63,7 @@ private:
   /// From values of the first iteration to those of the second.
   DenseMap<Value, Value> counterparts;
   /// Uses in the first iteration of a value that it was given and that changes,
-  /// with what the second one has in its place.
+  /// with the operand of the same use in the second one.
   llvm::SmallMapVector<OpOperand *, Value, 8> carriedUses;
 };
 

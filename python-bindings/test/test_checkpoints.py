@@ -363,7 +363,7 @@ for name, tree in trees.items():
         print(f"process {which}: {name}: {error}", flush=True)
 like = weft.ShapeDtypeStruct((4, 4), "float32", sharding=weft.NamedSharding(mesh, P("c")))
 weft.save(sys.argv[1], {"w": put(P("c"))}, step=1).wait()
-try: # One asks for what is not there.
+try:  # process 1 asks for a tensor that the checkpoint does not have
     weft.restore(sys.argv[1], {"w": like} | ({"v": like} if which else {}))
 except (ValueError, weft.ExecutionError) as error:
     print(f"process {which}: like: {error}".replace(chr(10), ""), flush=True)
