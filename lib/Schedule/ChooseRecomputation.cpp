@@ -58,6 +58,7 @@ private:
   LogicalResult scheduleCopy(ModuleOp copy, Recomputation what, bool holdsMore,
                              bool &recomputes);
   OpPassManager scheduling(bool holdsMore = true) const;
+  bool isShort(ArrayRef<ScheduleCost> costs) const;
   bool isPreferred(ArrayRef<ScheduleCost> costs,
                    ArrayRef<ScheduleCost> before) const;
 };
@@ -125,17 +126,23 @@ static bool isLarge(ModuleOp program) {
   return ops > mostOpsOfTwoCopies;
 }
 
+/// Whether a schedule is above the limit, as far as is known.
+bool ChooseRecomputation::isShort(ArrayRef<ScheduleCost> costs) const {
+  return memoryLimit && mostBytes(costs) > memoryLimit;
+}
+
 bool ChooseRecomputation::isPreferred(ArrayRef<ScheduleCost> costs,
                                       ArrayRef<ScheduleCost> before) const {
-  if (memoryLimit && mostBytes(before) > memoryLimit)
+  if (isShort(costs) || isShort(before))
     return mostBytes(costs) < mostBytes(before);
   return isBetter(costs, before);
 }
 
-/// With recomputation where that is preferred, else without; null if there is
-/// nothing to recompute.
+/// With as much recomputation as is preferred; null if there is nothing to
+/// recompute.
 FailureOr<Candidate> ChooseRecomputation::choose(const cost::CostModel &model) {
   FailureOr<Candidate> plain = Candidate();
+  Candidate best;
   for (auto what : {Recomputation::All, Recomputation::OnlyLarge}) {
     FailureOr<Candidate> candidate = schedule(model, what);
     if (failed(candidate))
@@ -144,16 +151,19 @@ FailureOr<Candidate> ChooseRecomputation::choose(const cost::CostModel &model) {
       break;
     if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
       return failure();
-    if (isPreferred(candidate->costs, plain->costs)) {
-      ++recomputing;
-      return candidate;
-    }
-    // Where all of it spares nothing, less of it does not.
-    if (mostBytes(candidate->costs) >= mostBytes(plain->costs) ||
-        isLarge(getOperation()))
+    const bool isLess = mostBytes(candidate->costs) < mostBytes(plain->costs),
+               isSlower = takesLonger(candidate->costs, plain->costs);
+    if (isPreferred(candidate->costs, best.module ? best.costs : plain->costs))
+      best = std::move(*candidate);
+    // Where all of it spares nothing, less of it does not, and where all of it
+    // takes no time, less of it gains none.
+    if (!isLess || !isSlower || isLarge(getOperation()))
       break;
   }
-  return plain;
+  if (!best.module)
+    return plain;
+  ++recomputing;
+  return best;
 }
 
 /// What is above the limit in an order that holds no more for the sake of
@@ -166,7 +176,7 @@ LogicalResult ChooseRecomputation::tighten(const cost::CostModel &model,
       return failure();
     best = std::move(*plain);
   }
-  if (mostBytes(best.costs) <= memoryLimit)
+  if (!isShort(best.costs))
     return success();
   for (auto what : {Recomputation::All, Recomputation::None}) {
     FailureOr<Candidate> candidate = schedule(model, what, /*holdsMore=*/false);

@@ -21,18 +21,22 @@ namespace weft {
 
 struct ScheduleCost {
   double seconds = 0;
-  /// Of states, and alive at once beside them.
-  int64_t bytes = 0;
+  /// Alive at once beside the states, and of these.
+  int64_t bytes = 0, states = 0;
 };
 
 /// Of each entry. Errors are reported.
 mlir::FailureOr<std::vector<ScheduleCost>>
 costsOf(mlir::ModuleOp schedule, const cost::CostModel &model);
 
-/// Whether no entry of a schedule takes longer, or holds more, than in another
-/// schedule of the program, and one takes or holds less.
+/// Whether no entry of a schedule is worse than in another schedule of the
+/// program, and one is better, by what memory is worth.
 bool isBetter(llvm::ArrayRef<ScheduleCost> schedule,
               llvm::ArrayRef<ScheduleCost> other);
+
+/// Whether an entry of a schedule takes longer than in another one.
+bool takesLonger(llvm::ArrayRef<ScheduleCost> schedule,
+                 llvm::ArrayRef<ScheduleCost> other);
 
 /// The most bytes of an entry.
 int64_t mostBytes(llvm::ArrayRef<ScheduleCost> schedule);

@@ -130,7 +130,7 @@ class Lowered:
         them whole meanwhile, where the predicted step is shorter for it; a `memory_limit` does so
         by itself where it fits.
         `recompute_in_kernels` lets kernels recompute what would take memory at the peak, where
-        the predicted step is no longer for it.
+        that is worth the time: 1 % of the predicted step for 20 % of what a rank holds beside its states.
 
         For CUDA, `gemm_precision` "tf32" lets matmuls round their float32 operands to 10
         bits of mantissa, which "full" does not; `fuse_epilogues` lets them add biases and apply

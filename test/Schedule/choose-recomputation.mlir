@@ -60,14 +60,15 @@ func.func @split(%a: tensor<1024x512xf32>, %w: tensor<512x512xf32>,
 
 // -----
 
-// Nothing is, where %e is large as well.
+// Nothing is, where %e is large as well and what is spared is little of what is
+// held.
 // CHECK-LABEL: func @kept
 // CHECK-NOT:     weft.recomputation
 // CHECK:         return
 // LIMIT-LABEL: func @kept
 // LIMIT-SAME:    weft.recomputation
 func.func @kept(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>,
-                 %v: tensor<1024x1024xf32>)
+                %v: tensor<1024x1024xf32>, %held: tensor<2097152xf32>)
     -> (tensor<1024x1024xf32>, tensor<8xf32>, tensor<8x65536xf32>) {
   %x = weft.gemm %a, %w batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
   %r = weft.reduce max %x dims = [2] : tensor<8x65536x2xf32> -> tensor<8x65536xf32>
@@ -76,6 +77,32 @@ func.func @kept(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>,
   %h = arith.mulf %x, %b : tensor<8x65536x2xf32>
   %y = weft.gemm %h, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
   %dh = weft.gemm %y, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1, 1024] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %k = arith.mulf %h, %dh : tensor<8x65536x2xf32>
+  %s = weft.reduce sum %k dims = [1, 2] : tensor<8x65536x2xf32> -> tensor<8xf32>
+  %dx = arith.mulf %x, %dh : tensor<8x65536x2xf32>
+  %dw = weft.gemm %a, %dx batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1, 1024] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<1024x1024xf32>, tensor<8x65536x2xf32>) -> tensor<1024x1024xf32>
+  return %dw, %s, %r : tensor<1024x1024xf32>, tensor<8xf32>, tensor<8x65536xf32>
+}
+
+// -----
+
+// It is worth the time where little is held beside it, and more is computed.
+// CHECK-LABEL: func @worth
+// CHECK-SAME:    weft.recomputation
+func.func @worth(%a: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>,
+                 %v: tensor<1024x1024xf32>)
+    -> (tensor<1024x1024xf32>, tensor<8xf32>, tensor<8x65536xf32>) {
+  %x = weft.gemm %a, %w batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %r = weft.reduce max %x dims = [2] : tensor<8x65536x2xf32> -> tensor<8x65536xf32>
+  %e = math.exp %r : tensor<8x65536xf32>
+  %b = weft.broadcast %e dims = [0, 1] : tensor<8x65536xf32> -> tensor<8x65536x2xf32>
+  %h = arith.mulf %x, %b : tensor<8x65536x2xf32>
+  %y = weft.gemm %h, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %y0 = weft.gemm %y, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %y1 = weft.gemm %y0, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %y2 = weft.gemm %y1, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %y3 = weft.gemm %y2, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1024, 1] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
+  %dh = weft.gemm %y3, %v batch = 1 m = 1024 n = 1024 k = 1024 strides = [1048576, 1024, 1] x [1048576, 1, 1024] -> [1048576, 1024, 1] : (tensor<8x65536x2xf32>, tensor<1024x1024xf32>) -> tensor<8x65536x2xf32>
   %k = arith.mulf %h, %dh : tensor<8x65536x2xf32>
   %s = weft.reduce sum %k dims = [1, 2] : tensor<8x65536x2xf32> -> tensor<8xf32>
   %dx = arith.mulf %x, %dh : tensor<8x65536x2xf32>

@@ -148,7 +148,8 @@ static cl::opt<bool> keepGathered(
 static cl::opt<bool> recomputeInKernels(
     "recompute-in-kernels",
     cl::desc("Let kernels recompute what would take memory at the peak, where "
-             "the predicted step is no longer for it. Default: true"),
+             "that is worth the time: 1 % of the predicted step for 20 % of "
+             "what a rank holds beside its states. Default: true"),
     cl::init(true), cl::cat(category));
 static cl::opt<ReduceDtype> reduceDtype(
     "reduce-dtype",

@@ -234,13 +234,13 @@ def ChooseRecomputation : FormPass<"weft-choose-recomputation", "Gemms"> {
     **Does** what `--weft-fuse-kernels`, `--weft-hoist-releases` and
     `--weft-start-collectives` do. If `--weft-recompute-in-kernels` finds
     something to recompute, they run a second time, on a copy that recomputes it.
-    The copy is taken if, by the cost model and in the order that was made, no
-    entry takes longer by more than 0.1 %, none holds more bytes at once, and one
-    takes or holds less. If it is not, another one is tried that recomputes only large
-    values, but for programs of more than 32768 ops, for the sake of the time to
-    compile. Above `memory-limit` a copy that holds less is taken whatever it
-    takes, and an order that holds no more than the program's for the sake of
-    overlap.
+    The copy is taken if, by the cost model and in the order that was made, it is
+    worth the time in each entry: 1 % for each 20 % less of the bytes that are alive
+    at once beside the states. If it takes longer, by more than 0.1 %, another one is
+    tried that recomputes only large values, but for programs of more than 32768 ops,
+    for the sake of the time to compile; the better one is taken. Above
+    `memory-limit` a copy that holds less is taken whatever it takes, and an order
+    that holds no more than the program's for the sake of overlap.
 
     **Leaves** what `--weft-start-collectives` leaves.
 
