@@ -7,9 +7,8 @@
 
 #include "MemoryReport.h"
 
-#include "TextTable.h"
-
 #include "weft/Cost/Bytes.h"
+#include "weft/Report/TextTable.h"
 
 #include <algorithm>
 

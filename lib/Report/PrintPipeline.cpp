@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelineReport.h"
-#include "TextTable.h"
 
 #include "weft/Cost/Bytes.h"
+#include "weft/Report/TextTable.h"
 #include "weft/Timeline/Counted.h"
 #include "weft/Timeline/Draw.h"
 

@@ -8,9 +8,9 @@
 #include "MemoryReport.h"
 #include "NumberedText.h"
 #include "PipelineReport.h"
-#include "TextTable.h"
 
 #include "weft/Cost/Bytes.h"
+#include "weft/Report/TextTable.h"
 
 #include <algorithm>
 

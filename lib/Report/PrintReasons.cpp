@@ -7,9 +7,8 @@
 
 #include "weft/Report/PlanReport.h"
 
-#include "TextTable.h"
-
 #include "weft/Cost/Bytes.h"
+#include "weft/Report/TextTable.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TextTable.h"
+#include "weft/Report/TextTable.h"
 
 #include <algorithm>
 

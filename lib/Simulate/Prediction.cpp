@@ -369,6 +369,13 @@ Communication Prediction::communication() const {
   return mean;
 }
 
+Picoseconds Prediction::bubble() const {
+  Picoseconds mean = 0;
+  for (const RolePrediction &role : roles)
+    mean += role.bubble / static_cast<int64_t>(roles.size());
+  return mean;
+}
+
 int64_t Prediction::devices() const {
   int64_t devices = 1;
   for (const cost::MeshAxis &axis : mesh)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "weft/Simulate/StepReport.h"
+#include "weft/Simulate/Sweep.h"
 
 #include <nlohmann/json.hpp>
 
@@ -57,15 +57,45 @@ static ordered_json toJson(const std::vector<cost::MeshAxis> &mesh) {
   return json;
 }
 
-static ordered_json toJson(const StrongRow &row) {
+static ordered_json toJson(const PlanRow &row) {
   return {{"mesh", toJson(row.mesh)},
           {"devices", row.devices},
           {"step_seconds", toSeconds(row.step)},
+          {"mfu", row.modelUtilization},
           {"communication_seconds", toSeconds(row.communication.total)},
           {"exposed_seconds", toSeconds(row.communication.exposed)},
-          {"arena_bytes", row.arenaBytes},
+          {"bubble_seconds", toSeconds(row.bubble)},
+          {"arena_bytes", row.memory.arenaBytes},
           {"fits", row.fits},
           {"efficiency", row.efficiency}};
+}
+
+static void addRates(double samples, double tokens, Picoseconds step,
+                     ordered_json &json) {
+  if (samples > 0)
+    json["samples_per_second"] = samples / toSeconds(step);
+  if (tokens > 0)
+    json["tokens_per_second"] = tokens / toSeconds(step);
+}
+
+ordered_json toJson(const SweepRequest &request, const Sweep &sweep) {
+  const cost::CostModel &cost = request.machine.cost;
+  ordered_json rows = ordered_json::array();
+  for (const SweepRow &row : sweep.rows) {
+    ordered_json json = {{"plan", row.name},
+                         {"settings", ordered_json::object()}};
+    for (const auto &[name, value] : row.settings)
+      json["settings"][name] = value;
+    json.update(toJson(row));
+    addRates(request.samples, request.tokens, row.step, json);
+    json["choices"] = row.choices;
+    rows.push_back(std::move(json));
+  }
+  return {{"entry", request.entry.name()->str()},
+          {"cluster", cost.cluster().name},
+          {"cluster_reason", request.machine.reason},
+          {"usable_bytes", cost.usableBytes()},
+          {"rows", std::move(rows)}};
 }
 
 static ordered_json memoryJson(const StepReport &report) {
@@ -85,20 +115,20 @@ static ordered_json memoryJson(const StepReport &report) {
 ordered_json toJson(const StepReport &report) {
   const Prediction &prediction = report.prediction;
   const cost::Cluster &cluster = report.machine.cost.cluster();
-  ordered_json json = {{"entry", prediction.entry},
-                       {"cluster", cluster.name},
-                       {"cluster_reason", report.machine.reason},
-                       {"cluster_devices", cluster.devices()},
-                       {"mesh", toJson(prediction.mesh)},
-                       {"devices", prediction.devices()},
-                       {"step_seconds", toSeconds(prediction.step)},
-                       {"step_picoseconds", prediction.step},
-                       {"mfu", prediction.modelUtilization()},
-                       {"hfu", prediction.hardwareUtilization()}};
-  if (report.samples > 0)
-    json["samples_per_second"] = report.samples / toSeconds(prediction.step);
-  if (report.tokens > 0)
-    json["tokens_per_second"] = report.tokens / toSeconds(prediction.step);
+  ordered_json json = {
+      {"entry", prediction.entry},
+      {"cluster", cluster.name},
+      {"cluster_reason", report.machine.reason},
+      {"cluster_devices", cluster.devices()},
+      {"mesh", toJson(prediction.mesh)},
+      {"devices", prediction.devices()},
+      {"step_seconds", toSeconds(prediction.step)},
+      {"step_picoseconds", prediction.step},
+      {"mfu", prediction.modelUtilization()},
+      {"hfu", prediction.hardwareUtilization()},
+      {"exposed_seconds", toSeconds(prediction.communication().exposed)},
+      {"bubble_seconds", toSeconds(prediction.bubble())}};
+  addRates(report.samples, report.tokens, prediction.step, json);
   for (const RolePrediction &role : prediction.roles)
     json["roles"].push_back(toJson(prediction, role));
   json["memory"] = memoryJson(report);
@@ -110,7 +140,7 @@ ordered_json toJson(const StepReport &report) {
          {"communication_seconds", toSeconds(row.communication.total)},
          {"exposed_seconds", toSeconds(row.communication.exposed)},
          {"efficiency", row.efficiency}});
-  for (const StrongRow &row : report.strong)
+  for (const PlanRow &row : report.strong)
     json["strong"].push_back(toJson(row));
   for (const RankRow &row : report.ranks)
     json["ranks"].push_back(toJson(prediction, row));

@@ -7,7 +7,7 @@
 
 #include "weft/Simulate/StepReport.h"
 
-#include "StrongScaling.h"
+#include "PlanRows.h"
 
 #include "weft/Cost/ClusterFile.h"
 

@@ -34,16 +34,11 @@ class Predicted:
         """On a cluster, by default the one that it was compiled for."""
         step = simulate(compiled, cluster or compiled.cluster or "")
         roles = step["roles"]
-
-        def mean(seconds) -> float:
-            return sum(map(seconds, roles)) / len(roles)
-
         kernels = [f"{kind}_seconds" for kind in ("gemm", "convolution", "attention", "other_kernel", "contention")]
         return Predicted(
             step["step_seconds"],
-            mean(lambda role: sum(role[name] for name in kernels)),
-            mean(lambda role: sum(each["exposed_seconds"] for each in role["communication"])),
-            mean(lambda role: role["bubble_seconds"]),
+            sum(role[name] for role in roles for name in kernels) / len(roles),
+            step["exposed_seconds"], step["bubble_seconds"],
             step["memory"]["arena_bytes"], int(step["memory"]["usable_bytes"]), compiled.cost().wire_bytes)
 
     @property

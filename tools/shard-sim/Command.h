@@ -42,6 +42,7 @@ using Command = std::function<int()>;
 
 void addClusterCommand(CLI::App &app, Command &chosen);
 void addPlanCommand(CLI::App &app, Command &chosen);
+void addSweepCommand(CLI::App &app, Command &chosen);
 void addScheduleCommand(CLI::App &app, Command &chosen);
 void addTransfersCommand(CLI::App &app, Command &chosen);
 void addCheckCommand(CLI::App &app, Command &chosen);

@@ -9,9 +9,9 @@
 
 #include "CheckCount.h"
 #include "Files.h"
+#include "StepOptions.h"
 #include "StepPrint.h"
 
-#include "weft/Cost/ClusterFile.h"
 #include "weft/runtime/Plan.h"
 
 #include <CLI/CLI.hpp>
@@ -28,15 +28,13 @@ using namespace weft::simulate;
 namespace weft::tools {
 namespace {
 
-struct PlanOptions {
-  std::string file, cluster, software, entry, trace, measured;
+struct PlanOptions : StepOptions {
+  std::string file, trace, measured;
   /// AXIS:SIZE,SIZE,...
   std::string scale;
   /// Plans of the same step for strong scaling.
   std::vector<std::string> strong;
-  double samples = 0, tokens = 0;
   int64_t ranksPerRole = 1;
-  bool printsJson = false;
 };
 
 struct Scale {
@@ -66,34 +64,21 @@ std::optional<Scale> readScale(std::string_view text) {
   }
 }
 
-/// The entries to predict, or none after a message.
-std::vector<const plan::Entry *> findEntries(const plan::Plan &plan,
-                                             const PlanOptions &options) {
-  std::vector<const plan::Entry *> entries;
-  std::vector<std::string> names;
-  for (const plan::Entry *entry : *plan.entries()) {
-    if (entry->role())
-      continue;
-    names.push_back(entry->name()->str());
-    if (options.entry.empty() || names.back() == options.entry)
-      entries.push_back(entry);
-  }
-  if (entries.empty())
-    report(exitBadInput,
-           {options.entry.empty()
-                ? options.file + ": the plan has no entries"
-                : fmt::format("{}: the plan has no entry \"{}\"; it has {}",
-                              options.file, options.entry,
-                              fmt::join(names, ", "))});
+/// Whether --trace and --measured, which are of one entry, have one.
+bool hasOneEntry(const PlanOptions &options,
+                 const std::vector<const plan::Entry *> &entries,
+                 std::vector<std::string> &problems) {
   const bool isOfOne = !options.trace.empty() || !options.measured.empty();
-  if (entries.size() > 1 && isOfOne) {
-    report(exitBadInput,
-           {fmt::format("{} needs --entry: the plan has {}",
-                        options.trace.empty() ? "--measured" : "--trace",
-                        fmt::join(names, ", "))});
-    entries.clear();
-  }
-  return entries;
+  if (entries.size() <= 1 || !isOfOne)
+    return true;
+  std::vector<std::string> names;
+  for (const plan::Entry *entry : entries)
+    names.push_back(entry->name()->str());
+  problems.push_back(
+      fmt::format("{} needs --entry: the plan has {}",
+                  options.trace.empty() ? "--measured" : "--trace",
+                  fmt::join(names, ", ")));
+  return false;
 }
 
 int fail(const PlanOptions &options, const Prediction &prediction) {
@@ -163,37 +148,17 @@ int predictEntry(const PlanOptions &options, const runtime::Plan &plan,
   return exitSuccess;
 }
 
-/// As --software says. False after a problem.
-bool setSoftware(const PlanOptions &options, Machine &machine,
-                 std::vector<std::string> &problems) {
-  cost::Cluster cluster = machine.cost.cluster();
-  if (!options.software.empty()) {
-    cost::ParsedSoftware software = cost::loadSoftware(options.software);
-    problems = software.problems;
-    if (!software.software)
-      return false;
-    cluster.software = std::move(*software.software);
-  }
-  if (cluster.software.name != cost::SoftwareProfile().name)
-    machine.reason += ", with " + cluster.software.name;
-  machine.cost = cost::CostModel(std::move(cluster));
-  return true;
-}
-
 int runPlan(const PlanOptions &options) {
   runtime::Result<runtime::Plan> loaded = runtime::Plan::load(options.file);
   if (!loaded.ok())
     return report(exitBadInput, {loaded.status().message()});
   const plan::Plan &plan = loaded->contents();
   std::vector<std::string> problems;
-  std::optional<Machine> machine =
-      chooseMachine(plan, options.cluster, "named by --cluster",
-                    "--cluster names another", problems);
-  if (!machine || !setSoftware(options, *machine, problems))
+  const std::optional<Machine> machine = options.machineFor(plan, problems);
+  const std::vector<const plan::Entry *> entries =
+      options.entriesOf(plan, options.file, problems);
+  if (!machine || entries.empty() || !hasOneEntry(options, entries, problems))
     return report(exitBadInput, problems);
-  const std::vector<const plan::Entry *> entries = findEntries(plan, options);
-  if (entries.empty())
-    return exitBadInput;
   std::optional<Scale> scale;
   if (!options.scale.empty() && !(scale = readScale(options.scale)))
     return report(exitBadInput,
@@ -245,24 +210,7 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
               "\"shard-sim FILE.plan\" does the same");
   auto options = std::make_shared<PlanOptions>();
   command->add_option("plan", options->file, "A plan")->required();
-  command->add_option(
-      "--cluster", options->cluster,
-      "The machines: a name that shard-sim cluster lists, or a "
-      "file. Default: cpu-2core for plans for a CPU, else dgx-h100");
-  command->add_option("--software", options->software,
-                      "The software that runs it: the name of a profile of "
-                      "docs/Cost.md, or a file. Default: that of the cluster "
-                      "file, which is Weft unless it says otherwise");
-  command->add_option("--entry", options->entry,
-                      "Predict this entry only, instead of all");
-  command
-      ->add_option("--samples", options->samples,
-                   "Samples of a step, to print how many there are a second")
-      ->check(CLI::Validator(checkAmount, ""));
-  command
-      ->add_option("--tokens", options->tokens,
-                   "Tokens of a step, to print how many there are a second")
-      ->check(CLI::Validator(checkAmount, ""));
+  options->addTo(*command);
   command->add_option(
       "--scale", options->scale,
       "Weak scaling, as in data:8,16,32: the step with these sizes of a mesh "
@@ -275,8 +223,8 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
                    "Strong scaling, as in step-64.plan,step-128.plan: plans of "
                    "the same step that are compiled for other meshes (shard-"
                    "compile --mesh), each with its time, its memory, and the "
-                   "speed of a device relative to the first plan's. python -m "
-                   "weft.sweep compiles them as well")
+                   "speed of a device relative to the first plan's. shard-sim "
+                   "--sweep ranks them")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
@@ -294,8 +242,6 @@ void addPlanCommand(CLI::App &app, Command &chosen) {
                       "A trace that shard-run wrote of the same plan: print "
                       "where a run spent its time beside the prediction, and "
                       "show it in --trace");
-  command->add_flag("--json", options->printsJson,
-                    "Print JSON instead of tables");
   command->callback(
       [options, &chosen] { chosen = [options] { return runPlan(*options); }; });
 }

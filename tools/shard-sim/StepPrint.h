@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `shard-sim plan` prints of an entry.
+// What `shard-sim plan` prints of an entry, and `shard-sim sweep` of several.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,15 @@
 
 #include "MeasuredTrace.h"
 
-#include "weft/Simulate/StepReport.h"
+#include "weft/Simulate/Sweep.h"
 
 namespace weft::tools {
 
+/// "data=2 x model=8".
+std::string printMesh(const std::vector<cost::MeshAxis> &axes);
 std::string printText(const simulate::StepReport &report);
+std::string printText(const simulate::SweepRequest &request,
+                      const simulate::Sweep &sweep);
 /// Where a run spent its time, beside what is predicted of it.
 std::string printMeasured(const simulate::Prediction &prediction,
                           const MeasuredTrace &trace);

@@ -22,8 +22,7 @@ static std::string shown(Picoseconds time) {
   return printSeconds(toSeconds(time));
 }
 
-/// "data=2 x model=8".
-static std::string printMesh(const std::vector<cost::MeshAxis> &axes) {
+std::string printMesh(const std::vector<cost::MeshAxis> &axes) {
   std::string mesh;
   for (const cost::MeshAxis &axis : axes)
     mesh +=
@@ -218,7 +217,7 @@ static std::string printStrong(const StepReport &report) {
   if (report.strong.empty())
     return "";
   size_t width = std::string_view("mesh").size();
-  for (const StrongRow &row : report.strong)
+  for (const PlanRow &row : report.strong)
     width = std::max(width, printMesh(row.mesh).size());
   const bool hasTokens = report.tokens > 0;
   const double items = hasTokens ? report.tokens : report.samples;
@@ -228,14 +227,14 @@ static std::string printStrong(const StepReport &report) {
       report.strong.front().devices, "devices", "mesh", width, "step time",
       "communication", "exposed", "efficiency",
       items > 0 ? hasTokens ? "     tokens/s" : "    samples/s" : "", "memory");
-  for (const StrongRow &row : report.strong) {
+  for (const PlanRow &row : report.strong) {
     text += fmt::format("  {:>8}  {:>{}}  {:>11}  {:>13}  {:>11}  {:>8.1f} %",
                         row.devices, printMesh(row.mesh), width,
                         shown(row.step), shown(row.communication.total),
                         shown(row.communication.exposed), 100 * row.efficiency);
     if (items > 0)
       text += fmt::format("  {:>11.5g}", items / toSeconds(row.step));
-    text += fmt::format("  {:>11}  {}\n", printBytes(row.arenaBytes),
+    text += fmt::format("  {:>11}  {}\n", printBytes(row.memory.arenaBytes),
                         row.fits ? "fits" : "exceeds the device");
   }
   return text;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   shard-sim plan step.plan --cluster=dgx-h100
+//   shard-sim sweep a.plan b.plan --cluster=dgx-h100
 //   shard-sim cluster dgx-h100
 //   shard-sim schedule --name=zb-v --ranks=4 --microbatches=8
 //
@@ -45,8 +46,9 @@ static int run(const Command &command) {
 
 int main(int argc, char **argv) {
   CLI::App app(
-      "Predicts the step time and the memory of plans; prices kernels and\n"
-      "collectives on described clusters; draws, times and checks pipeline\n"
+      "Predicts the step time and the memory of plans, and ranks several of a\n"
+      "step; prices kernels and collectives on described clusters; draws, "
+      "times and checks pipeline\n"
       "schedules.\n"
       "Exit status: 0 success, 1 failure, 2 bad input.",
       "shard-sim");
@@ -56,6 +58,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Command chosen;
   addPlanCommand(app, chosen);
+  addSweepCommand(app, chosen);
   addClusterCommand(app, chosen);
   addScheduleCommand(app, chosen);
   addTransfersCommand(app, chosen);
@@ -63,6 +66,8 @@ int main(int argc, char **argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments.front().ends_with(".plan"))
     arguments.insert(arguments.begin(), "plan");
+  else if (!arguments.empty() && arguments.front() == "--sweep")
+    arguments.front() = "sweep";
   std::ranges::reverse(arguments); // as CLI11 takes them
   try {
     app.parse(arguments);

@@ -125,6 +125,8 @@ struct Prediction {
   Usage total() const;
   /// Of a rank, over all axes; the mean of the roles.
   Communication communication() const;
+  /// The mean of the roles.
+  Picoseconds bubble() const;
   /// Operations of matmuls and attention, over what the devices can do
   /// in the time of a step: without and with recomputation.
   double modelUtilization() const;

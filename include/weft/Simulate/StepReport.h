@@ -33,9 +33,9 @@ std::optional<Machine> chooseMachine(const plan::Plan &plan,
                                      const char *named, const char *remedy,
                                      std::vector<std::string> &problems);
 
-/// A plan of the same step, for strong scaling.
+/// A plan of the same step.
 struct OtherPlan {
-  /// For messages.
+  /// For messages and tables.
   std::string name;
   const plan::Plan &plan;
 };
@@ -70,17 +70,21 @@ struct ScaleRow {
   double efficiency = 1;
 };
 
-/// The same step compiled for another number of devices.
-struct StrongRow {
+/// A plan beside others of the same step.
+struct PlanRow {
+  std::string name;
   std::vector<cost::MeshAxis> mesh;
   int64_t devices = 1;
   Picoseconds step = 0;
+  double modelUtilization = 0;
   /// Of a rank; the mean of the roles.
   Communication communication;
+  Picoseconds bubble = 0;
   /// Of the role that allocates the most; whether that fits.
-  uint64_t arenaBytes = 0;
+  MemoryReport memory;
   bool fits = true;
-  /// Device seconds of the first plan's step over those of this one.
+  /// Device seconds of the step of the plan that rows are relative to, over
+  /// those of this one.
   double efficiency = 1;
 };
 
@@ -95,7 +99,7 @@ struct StepReport {
   std::string scaledAxis;
   std::vector<ScaleRow> scale;
   /// Beside other plans: of the plan itself, and of each of them.
-  std::vector<StrongRow> strong;
+  std::vector<PlanRow> strong;
   /// If more than one rank of each role is asked for.
   std::vector<RankRow> ranks;
 };

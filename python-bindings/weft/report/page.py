@@ -82,14 +82,13 @@ def _head(compiled: Compiled, step: dict[str, Any]) -> str:
     seconds = step["step_seconds"]
 
     def part(time):
-        return f"{100 * time / roles / seconds:.1f} %", f"{micro(time / roles)} of a rank"
+        return f"{100 * time / seconds:.1f} %", f"{micro(time)} of a rank"
 
-    exposed = sum(each["exposed_seconds"] for role in step["roles"] for each in role["communication"])
     cards = [("step time", micro(seconds), "predicted"),
              ("MFU", f"{100 * step['mfu']:.1f} %", f"HFU {100 * step['hfu']:.1f} %"),
-             ("exposed communication", *part(exposed))]
+             ("exposed communication", *part(step["exposed_seconds"]))]
     if roles > 1:
-        cards.append(("bubble", *part(sum(role["bubble_seconds"] for role in step["roles"]))))
+        cards.append(("bubble", *part(step["bubble_seconds"])))
     cards += [(f"{name} per second", rate(step[f"{name}_per_second"]), "") for name in ("tokens", "samples")
               if f"{name}_per_second" in step]
     cards.append(("memory of a rank", size_text(memory["arena_bytes"]),

@@ -133,10 +133,8 @@ def _predict(make: Callable, settings: dict[str, Any], cluster: str) -> Row:
     if not isinstance(made, Compiled):
         raise TypeError(f"make must return a compiled or lowered function, got {type(made).__name__}")
     step = simulate(made, cluster)
-    roles, memory = step["roles"], step["memory"]
+    memory = step["memory"]
     return Row(
-        settings, step["mesh"], step["devices"], step["step_seconds"], step["mfu"],
-        sum(each["exposed_seconds"] for role in roles for each in role["communication"]) / len(roles),
-        sum(role["bubble_seconds"] for role in roles) / len(roles),
-        memory["arena_bytes"], int(memory["usable_bytes"]), memory["fits"], tokens,
+        settings, step["mesh"], step["devices"], step["step_seconds"], step["mfu"], step["exposed_seconds"],
+        step["bubble_seconds"], memory["arena_bytes"], int(memory["usable_bytes"]), memory["fits"], tokens,
     )

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEFT_LIB_REPORT_TEXTTABLE_H
-#define WEFT_LIB_REPORT_TEXTTABLE_H
+#ifndef WEFT_REPORT_TEXTTABLE_H
+#define WEFT_REPORT_TEXTTABLE_H
 
 #include <cstdio>
 #include <string>
@@ -55,4 +55,4 @@ private:
 
 } // namespace weft
 
-#endif // WEFT_LIB_REPORT_TEXTTABLE_H
+#endif // WEFT_REPORT_TEXTTABLE_H
