@@ -221,6 +221,20 @@ def test_figures_are_as_wide_as_the_page(folder):
         assert page.errors == []
 
 
+@pytest.mark.parametrize("width", [1280, 800, 400])
+def test_tables_are_within_their_cards(folder, width):
+    """Of a pipeline, whose tables are wider: what has no room scrolls in its place. On a usual screen the table of
+    times has all that it needs."""
+    with opened(folder, f"pipeline-{width}.html", weft.report(reported.pipelined(), "dgx-h100"), width=width) as page:
+        page.settle()
+        assert page.run("document.documentElement.scrollWidth") <= width
+        beyond = page.run("[...document.querySelectorAll('section')].filter(card => card.scrollWidth > card.clientWidth)"
+                          ".map(card => card.querySelector('h2').textContent)")
+        assert beyond == []
+        scrolls = page.run("[...document.querySelectorAll('.whole')].map(e => e.scrollWidth > e.clientWidth)")
+        assert len(scrolls) == 3 and any(scrolls) == (width == 400)
+
+
 def test_a_notebook_shows_several(folder):
     """As Jupyter puts the output of cells into its page."""
     reports = [weft.report(reported.mlp(), "dgx-h100"), weft.report(reported.pipelined(), "dgx-h100")]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,8 +78,9 @@ def times_figure(slices: Sequence[Slice]) -> dict[str, Any]:
             "customdata": times, "hovertemplate": f"{each.name}: %{{customdata:.4~g}} {unit}<extra></extra>",
         })
         ends[each.is_beside] = [end + time for end, time in zip(ends[each.is_beside], times)]
-    layout = _layout(34 * roles + 100 + 20 * math.ceil(len(traces) / 3))
-    layout |= {"barmode": "overlay",
+    layout = _layout(40 * roles + 90)
+    # The table beside it names the colours.
+    layout |= {"barmode": "overlay", "showlegend": False,
                "xaxis": {"title": {"text": f"time, {unit}"}, "gridcolor": GRID, "zeroline": False},
                "yaxis": {"tickvals": [*range(roles)], "ticktext": names, "autorange": "reversed", "showgrid": False,
                          "zeroline": False, "fixedrange": True}}

@@ -22,7 +22,8 @@ class Column:
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, sums: Iterable[int] = (),
           in_box: bool = True) -> str:
-    """A table; the rows with the numbers `sums` are set off."""
+    """A table; the rows with the numbers `sums` are set off. What is wider than its place scrolls there; in a box,
+    what is long as well."""
     bold = set(sums)
     head = "".join(f"<th{_class(column)}>{html.escape(column.name)}</th>" for column in columns)
     body = "".join(
@@ -30,7 +31,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, sums: Ite
         + "".join(f"<td{_class(column)}>{_text(cell)}</td>" for column, cell in zip(columns, row)) + "</tr>"
         for number, row in enumerate(rows))
     text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="box">{text}</div>' if in_box else text
+    return f'<div class="{"box" if in_box else "whole"}">{text}</div>'
 
 
 def _class(column: Column) -> str:
