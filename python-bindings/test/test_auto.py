@@ -134,7 +134,27 @@ def test_estimates_are_near_what_is_compiled():
         estimate, predicted = search.estimate(choice), search.planner.predict(choice)
         assert estimate.memory == pytest.approx(predicted.memory, rel=0.15), choice
         assert estimate.seconds == pytest.approx(predicted.step, rel=0.12), choice
-        assert search.bound(choice) <= search.tighter_bound(choice) <= search.least(choice).seconds <= estimate.seconds, choice
+
+
+def test_bounds_are_below_estimates():
+    """Of all choices, few micro-batches and states in parts included."""
+    search = search_of(gpt(**SIZES, global_batch=16, micro_batch=16))
+    choices = list(search.choices(4))
+    assert {each.states for each in choices} == {"whole", "optimizer", "all"} and any(each.pipeline > 1 for each in choices)
+    for choice in choices:
+        least = search.least(choice)
+        bounds = [search.bound(choice), search.tighter_bound(choice), least.whole[0], search.nearly(least).whole[0],
+                  search.estimate(choice).whole[0]]
+        assert all(a <= 1.001 * b for a, b in zip(bounds, bounds[1:])), (choice, bounds)
+
+
+def test_states_in_parts_make_no_layer_faster():
+    """What is sent for a micro-batch is hidden behind the second layer of the small program, and not by how much more each hides."""
+    rest = dict(once=Line(0, 0), memory=Line(0, 0), activations=Line(0, 0), temporaries=Line(0, 0))
+    whole = Cell(each=Line(5.0, 8.0), **rest)
+    assert Cell(each=Line(17.0, 5.0), **rest).no_faster(whole).each == Line(11.0, 8.0)  # 27 with two layers
+    slower = Cell(each=Line(6.0, 9.0), **rest)
+    assert slower.no_faster(whole) == slower
 
 
 class Listed:
@@ -155,6 +175,9 @@ class Listed:
     def least(self, choice):
         return Estimate(choice, float(choice.data), 1, 0, "does not fit" if choice.data == 2 else "")
 
+    def nearly(self, least):
+        return dataclasses.replace(least, seconds=least.seconds + 0.25)
+
     def estimate(self, choice):
         self.estimated.append(choice.data)
         return Estimate(choice, choice.data + (10.0 if choice.data == 1 else 0.5), 1, 0)
@@ -171,6 +194,16 @@ def test_no_more_is_estimated_than_may_be_among_the_best():
     assert ranking.find_below(100.0, False).choice.data == 6
     # Not enough have been for a table of two.
     assert [each.choice.data for each in ranking.estimated(10, 2)] == [7, 8] and ranking.left == 0
+
+
+def test_what_was_compiled_says_what_need_not_be_estimated():
+    """Plans take three times as long as estimated."""
+    search = Listed()
+    ranking = Ranking(search, 8)
+    ranking.find_below(100.0)
+    ranking.expect(lambda each, seconds: 3 * seconds)
+    assert ranking.find_below(14.0).choice.data == 4
+    assert ranking.find_below(14.0) is None and search.estimated == [1, 3, 4]  # the fifth takes 15 at least
 
 
 # The answer
@@ -220,6 +253,16 @@ def test_what_does_not_fit_is_recomputed_only_if_it_is_the_best():
     assert confirmation.plans[0].memory_limit == 2
 
 
+def test_what_may_not_fit_is_compiled_only_if_it_is_faster():
+    """The first is estimated to take nearly all of the memory, and to be a little faster than the second, or a tenth."""
+    for seconds, expected in ((79.0, [8]), (72.0, [4])):
+        possible = [Estimate(Choice(pipeline=4, data=2), seconds, 1.99, 0), Estimate(Choice(pipeline=8), 80.0, 1.5, 0)]
+        search = Known(memory=1.5)
+        confirmation = Confirmation(search, possible, 2)
+        confirmation.run(1)
+        assert [each.pipeline for each in search.confirmed] == expected
+
+
 class Tight(Listed):
     """Plans take twice as much memory as estimated."""
 
@@ -264,6 +307,27 @@ def test_plans_are_ranked_and_say_what_the_simulator_says():
     lines = str(result).splitlines()
     assert lines[0].startswith(f"10 plans of {result.looked_at} choices for 4 devices of dgx-h100, 78.1 GiB each")
     assert sum(number for _, number in result.rejected) + 10 == result.looked_at
+
+
+class Exhaustive(Ranking):
+    """Everything is estimated."""
+
+    def __init__(self, search, devices):
+        super().__init__(search, devices)
+        estimates = [(number, search.estimate(each)) for _, number, _, each, _ in self._heap]
+        self.impossible = [each for _, each in estimates if each.reason]
+        self._heap = [(each.seconds, number, 5, each, each.seconds) for number, each in estimates if not each.reason]
+        self._heap.sort(key=lambda each: each[:2])
+
+
+@pytest.mark.parametrize("limit", ["78 GiB", "220 MiB"])
+def test_bounds_leave_out_no_better_plan(monkeypatch, limit):
+    pruned = found(memory_limit=limit)
+    monkeypatch.setattr(sys.modules["weft.auto"], "Ranking", Exhaustive)
+    whole = found.__wrapped__(memory_limit=limit)
+    assert [(each.choice, each.step_seconds) for each in whole.plans if each.predicted] == \
+        [(each.choice, each.step_seconds) for each in pruned.plans if each.predicted]
+    assert whole.looked_at == pruned.looked_at and whole.compiled >= pruned.compiled
 
 
 def test_no_written_layout_is_faster():

@@ -73,6 +73,12 @@ class Cell:
 
         return Cell(*(moved(*(getattr(cell, field.name) for cell in (self, less, more))) for field in dataclasses.fields(Cell)))
 
+    def no_faster(self, whole: Cell) -> Cell:
+        """Than one with states whole: what a layer more takes of a micro-batch is no less with states in parts. Where it is
+        measured to be, the second layer hides what is sent behind the first."""
+        a_layer = whole.each.a_layer
+        return self if self.each.a_layer >= a_layer else dataclasses.replace(self, each=Line(self.each.at(2) - 2 * a_layer, a_layer))
+
 
 class Cells:
     """Of one program on a cluster."""
@@ -103,7 +109,7 @@ class Cells:
         cell = parts[0]
         if choice.rows > 1:
             cell = cell.plus(parts[0], parts[1], (choice.rows - 1) / (_MORE_ROWS - 1))
-        return cell.plus(*parts[-2:], 1) if choice.states != "whole" else cell
+        return cell.plus(parts[-2], parts[-1].no_faster(parts[-2]), 1) if choice.states != "whole" else cell
 
     def kept(self, choice: Choice, layers: int) -> tuple[float, float]:
         """Bytes of activations of so many layers: those that do not depend on rows, as what is made of weights for all

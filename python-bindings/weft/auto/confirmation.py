@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..diagnostics import CompileError, brief
 from ..predicted import Predicted
 from .answer import AutoPlan
+from .choices import Choice
 from .search import Estimate, Search
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _MOST = 2
 # The best of a kind that nothing is known of is not compiled if it is estimated to take so many times as long.
 _FAR = 1.1
+# What is estimated to take more than this part of the memory may not fit, and is worth being compiled if it is so many times
+# as fast.
+_SURELY_FITS, _FASTER = 0.98, 1.05
 # So many of those that are estimated not to fit are tried where nothing else is found.
 _LAST = 3
 
@@ -79,10 +83,8 @@ class Confirmation:
     def _look_below(self, most: float, best: float) -> None:
         """For what is expected to take less than so many seconds, and less than what is left; and for the best of a kind
         that nothing is known of."""
-        # What is corrected may be expected to take longer than what the ranking has next.
-        shortened = min([1, *self._missed.values()])
         least = min(map(self._expected, self.left), default=math.inf)
-        while (found := self._ranking.find_below(min(most, least) / shortened)) is not None:
+        while (found := self._ranking.find_below(min(most, least))) is not None:
             self.left.append(found)
             least = min(least, self._expected(found))
         for kind in (False, True):
@@ -90,14 +92,22 @@ class Confirmation:
                 self.left += filter(None, [self._ranking.find_below(_FAR * best, kind)])
 
     def _expected(self, each: Estimate) -> float:
-        """Seconds, by what is known of its kind."""
-        kind = _kind(each)
-        if each.is_compiled or kind not in self._missed:
+        """Seconds, by what is known of its kind, and more if it may not fit."""
+        if each.is_compiled:
             return each.seconds
-        seconds, memory = _whole(each)
+        kind, (seconds, memory) = _kind(each), _whole(each)
+        risk = _FASTER if memory > _SURELY_FITS * self._limit else 1
+        if kind not in self._missed:
+            return risk * each.seconds
         if each.dropped or memory * self._larger[kind] > self._limit:
-            return self._search.with_memory(each, seconds * self._missed[kind], memory * self._larger[kind]).seconds
-        return each.seconds * self._missed[kind]
+            return risk * self._search.with_memory(each, seconds * self._missed[kind], memory * self._larger[kind]).seconds
+        return risk * each.seconds * self._missed[kind]
+
+    def _bound(self, each: Choice | Estimate, seconds: float) -> float:
+        """Of a choice that takes at least so many seconds by what is known of small programs."""
+        if isinstance(each, Estimate):
+            return self._expected(each) if _kind(each) in self._missed else seconds
+        return seconds * self._missed.get(each.pipeline > 1, 1)
 
     def _confirm(self, each: Estimate) -> None:
         self._tried.add(_kind(each))
@@ -119,6 +129,8 @@ class Confirmation:
         if seconds and memory:
             self._missed[kind] = min(predicted.step / seconds, self._missed.get(kind, math.inf))
             self._larger[kind] = min(predicted.memory / memory, self._larger.get(kind, math.inf))
+            if self._ranking is not None:
+                self._ranking.expect(self._bound)
 
     def _recompute(self, each: Estimate, predicted: Predicted) -> None:
         """It may be the best with recomputation as well."""

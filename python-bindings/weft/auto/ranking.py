@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`Ranking`: the choices with the shortest estimated steps, of which as few as possible are estimated.
 
-A choice is looked at up to four times: by a bound, by one of how tensors are shared, by what its layers take, and by all that
-small programs say. Each is at least what the one before was, so the one that is least of all is looked at next, and is among
-the best if it has been estimated."""
+A choice is looked at up to five times: by a bound, by one of how tensors are shared, by what its layers take, by what the
+batch's axis adds, and by all that small programs say. Each is at least what the one before was, so the one that is least of
+all is looked at next, and is among the best if it has been estimated. What a plan that was compiled says of the estimates of
+its kind (confirmation.py), it says of their bounds as well."""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .choices import Choice
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # How often a choice has been looked at when it is estimated.
-_ESTIMATED = 4
+_ESTIMATED = 5
 
 
 class Ranking:
@@ -29,20 +31,27 @@ class Ranking:
         self._search = search
         self.impossible: list[Estimate] = []
         """With reasons."""
-        choices = list(search.choices(devices))
-        self.looked_at = len(choices)
-        # Seconds, the choice's number, how often it was looked at, and what was found.
-        self._heap: list[tuple[float, int, int, Choice | Estimate]] = [
-            (search.bound(each), number, 1, each) for number, each in enumerate(choices)]
+        bounds = [(each, search.bound(each)) for each in search.choices(devices)]
+        self.looked_at = len(bounds)
+        # Seconds that are expected, the choice's number, how often it was looked at, what was found, and its seconds.
+        self._heap: list[tuple[float, int, int, Choice | Estimate, float]] = [
+            (seconds, number, 1, each, seconds) for number, (each, seconds) in enumerate(bounds)]
         heapq.heapify(self._heap)
+        self._expected: Callable[[Choice | Estimate, float], float] = lambda _, seconds: seconds
 
     @property
     def left(self) -> int:
         """Those that may be possible."""
         return len(self._heap)
 
+    def expect(self, expected: Callable[[Choice | Estimate, float], float]) -> None:
+        """How many seconds, of what was found and its seconds; for now they are these."""
+        self._expected = expected
+        self._heap = [(expected(each, seconds), number, times, each, seconds) for _, number, times, each, seconds in self._heap]
+        heapq.heapify(self._heap)
+
     def find_below(self, most: float, has_pipeline: bool | None = None) -> Estimate | None:
-        """The best, if it takes less than so many seconds; with or without a pipeline if that is said."""
+        """The best, if it is expected to take less than so many seconds; with or without a pipeline if that is said."""
         others = [each for each in self._heap if has_pipeline not in (None, _has_pipeline(each[3]))]
         if others:
             self._heap = [each for each in self._heap if _has_pipeline(each[3]) == has_pipeline]
@@ -68,18 +77,19 @@ class Ranking:
 
     def _look_at_next(self) -> Estimate | None:
         """An estimate if it is among the best."""
-        seconds, number, times, each = heapq.heappop(self._heap)
+        least, number, times, each, seconds = heapq.heappop(self._heap)
         if times == _ESTIMATED:
             return each
         if times == 1:
             found, seconds = each, max(seconds, self._search.tighter_bound(each))
         else:
-            found = self._search.least(each) if times == 2 else self._search.estimate(each.choice)
+            found = (self._search.least(each) if times == 2 else self._search.nearly(each) if times == 3 else
+                     self._search.estimate(each.choice))
             seconds = max(seconds, found.seconds)
             if found.reason:
                 self.impossible.append(found)
                 return None
-        heapq.heappush(self._heap, (seconds, number, times + 1, found))
+        heapq.heappush(self._heap, (max(least, self._expected(found, seconds)), number, times + 1, found, seconds))
         return None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from ..diagnostics import CompileError
 from ..errors import size_text
 from ..predicted import Predicted
-from .cells import MANY_TURNS, Cell, Cells, filled, in_flight, seconds_of
+from .cells import MANY_TURNS, Cells, Line, filled, in_flight, seconds_of
 from .choices import Choice, Structure, divisors
 from .planner import Planner
 from .staged import Pipelines
@@ -52,6 +52,8 @@ class Estimate:
     """Why it cannot be; empty if it can."""
     whole: tuple[float, float] = (0.0, 0.0)
     """Seconds and bytes without recomputation."""
+    kept: tuple[float, float] = (0.0, 0.0)
+    """Bytes that recomputation could leave out: of activations, and of what is made of weights once for all micro-batches."""
     is_compiled: bool = False
     """These are of the whole program, which does not fit without recomputation."""
 
@@ -176,8 +178,9 @@ class Search:
         of_weights, kept = (_SURELY_KEPT * each / choice.pipeline for each in self._cells.kept(choice, self._layers))
         kept *= in_flight(choice)
         memory = held + kept + (of_weights if choice.states != "all" or choice.pipeline > 1 else 0)
-        return self._recomputing(Estimate(choice, seconds_of(choice, cell, self._layers), memory, 0), memory, kept,
-                                 of_weights if choice.pipeline == 1 else 0)
+        # What is done once a step is less of fewer micro-batches.
+        seconds = seconds_of(choice, dataclasses.replace(cell, once=Line(0, 0)), self._layers)
+        return self.with_memory(Estimate(choice, seconds, memory, 0, kept=_droppable(choice, of_weights, kept)), seconds, memory)
 
     def _held(self, choice: Choice) -> float:
         """Bytes of states, and of gradients where these are sums of several micro-batches."""
@@ -186,26 +189,34 @@ class Search:
             held += self.structure.gradient_bytes(choice)
         return held / choice.pipeline
 
-    def estimate(self, choice: Choice) -> Estimate:
-        """With all that is known of small programs."""
-        least = self.least(choice)
-        if least.reason:
-            return least
-        cell = self._cells.of(choice)
+    def nearly(self, least: Estimate) -> Estimate:
+        """As well, with what is sent along the batch's axis: all but what stages send, and what they hold."""
+        cell = self._cells.of(least.choice)
         if isinstance(cell, str):
             return dataclasses.replace(least, seconds=math.inf, memory=math.inf, reason=cell)
-        found = dataclasses.replace(least, seconds=seconds_of(choice, cell, self._layers), dropped=0)
-        return self._staged(found) if choice.pipeline > 1 else self._unstaged(found, cell)
+        return self.with_memory(least, seconds_of(least.choice, cell, self._layers), least.whole[1])
 
-    def _unstaged(self, found: Estimate, cell: Cell) -> Estimate:
-        return self.with_memory(found, found.seconds, cell.memory.at(self._layers) - self._cells.fewer_bytes(found.choice))
+    def estimate(self, choice: Choice) -> Estimate:
+        """With all that is known of small programs."""
+        found = self.least(choice)
+        if not found.reason:
+            found = self.nearly(found)
+        if found.reason:
+            return found
+        return self._staged(found) if choice.pipeline > 1 else self._unstaged(found)
+
+    def _unstaged(self, found: Estimate) -> Estimate:
+        choice, cell = found.choice, self._cells.of(found.choice)
+        found = dataclasses.replace(found, kept=_droppable(choice, *self._cells.kept(choice, self._layers)))
+        return self.with_memory(found, found.whole[0], cell.memory.at(self._layers) - self._cells.fewer_bytes(choice))
 
     def _staged(self, found: Estimate) -> Estimate:
         choice, stages = found.choice, self._pipelines.of(found.choice)
         if isinstance(stages, str):
             return dataclasses.replace(found, seconds=math.inf, memory=math.inf, reason=stages)
         sending = stages.sending * choice.rows * choice.chunks * filled(choice)
-        return self.with_memory(found, found.seconds + sending, self._bytes(choice)[0])
+        memory, kept = self._bytes(choice)
+        return self.with_memory(dataclasses.replace(found, kept=_droppable(choice, 0, kept)), found.whole[0] + sending, memory)
 
     def _bytes(self, choice: Choice) -> tuple[float, float]:
         """Of a pipeline: those of the rank that has the most, and those of them that are of micro-batches in flight."""
@@ -215,21 +226,10 @@ class Search:
         return memory - self._pipelines.fewer_bytes(choice) / choice.pipeline, kept
 
     def with_memory(self, found: Estimate, seconds: float, memory: float) -> Estimate:
-        """With as much recomputation as a step takes that would take so many seconds and bytes without."""
-        choice = found.choice
-        found = dataclasses.replace(found, seconds=seconds, dropped=0)
-        if memory <= self._limit:
-            return dataclasses.replace(found, memory=memory, whole=(seconds, memory))
-        if choice.pipeline > 1:
-            return self._recomputing(found, memory, self._bytes(choice)[1], 0)
-        of_weights, kept = self._cells.kept(choice, self._layers)
-        return self._recomputing(found, memory, kept, of_weights)
-
-    def _recomputing(self, found: Estimate, memory: float, kept: float, of_weights: float) -> Estimate:
-        """As much of the bytes that are kept of activations as is too much, and if that is not enough of what is made of
-        weights, which pipelines make once for all micro-batches."""
-        found = dataclasses.replace(found, memory=memory, whole=(found.seconds, memory))
-        over = memory - self._limit
+        """With as much recomputation as a step takes that would take so many seconds and bytes without: as much of the
+        activations as is too much, and if that is not enough of what is made of weights."""
+        found = dataclasses.replace(found, seconds=seconds, memory=memory, dropped=0, whole=(seconds, memory))
+        over, (kept, of_weights) = memory - self._limit, found.kept
         if over <= 0:
             return found
         if over > _MOST_DROPPED * (kept + of_weights):
@@ -238,7 +238,7 @@ class Search:
                 f"needs {size_text(memory)} of memory, and at least {size_text(least)} with recomputation"))
         dropped = min(over / kept, 1) if kept else 1
         more = min(dropped * _OF_LONGEST, 1) if found.choice.pipeline > 1 else dropped
-        return dataclasses.replace(found, seconds=found.seconds * (1 + more * _AGAIN), memory=self._limit, dropped=dropped)
+        return dataclasses.replace(found, seconds=seconds * (1 + more * _AGAIN), memory=self._limit, dropped=dropped)
 
     # The whole program
 
@@ -271,3 +271,8 @@ class Search:
                 chosen, best = (*chosen, name), tried
         self.planner.structure = dataclasses.replace(self.structure, named=chosen)
         return chosen
+
+
+def _droppable(choice: Choice, of_weights: float, kept: float) -> tuple[float, float]:
+    """Bytes that recomputation could leave out. What pipelines make of weights once for all micro-batches they keep."""
+    return kept, of_weights if choice.pipeline == 1 else 0
