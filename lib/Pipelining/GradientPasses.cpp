@@ -34,7 +34,7 @@ private:
   void findGradients();
   void findForwardOfLast(llvm::DenseSet<Operation *> &forward) const;
   bool isWaitedFor(Operation *op) const;
-  void findInputGradients(int64_t stage);
+  void findInputGradients(ArrayRef<Operation *> ops);
   StagePass passOfOther(Operation *op) const;
 
   Block &block;
@@ -83,12 +83,8 @@ bool PassFinder::isWaitedFor(Operation *op) const {
   });
 }
 
-void PassFinder::findInputGradients(int64_t stage) {
-  SmallVector<Operation *> ops;
-  for (Operation &op : block)
-    if (stages.isInLoop(&op) && !isa<StageBoundaryOp>(op) &&
-        stages.gradients.lookup(&op) && stages.of.at(&op).test(stage))
-      ops.push_back(&op);
+/// Of what one stage computes of gradients, in order.
+void PassFinder::findInputGradients(ArrayRef<Operation *> ops) {
   bool hasWaiting =
       llvm::any_of(ops, [&](Operation *op) { return isWaitedFor(op); });
   // The sums that are computed from an op: that one, or `several`.
@@ -126,8 +122,15 @@ StagePass PassFinder::passOfOther(Operation *op) const {
 
 void PassFinder::run() {
   findGradients();
-  for (int64_t stage = 0; stage < stages.count; ++stage)
-    findInputGradients(stage);
+  // All stages at once: a model that is cut wherever it can be has hundreds.
+  std::vector<SmallVector<Operation *>> ofStages(stages.count);
+  for (Operation &op : block)
+    if (stages.isInLoop(&op) && !isa<StageBoundaryOp>(op) &&
+        stages.gradients.lookup(&op))
+      for (unsigned stage : stages.of.at(&op).set_bits())
+        ofStages[stage].push_back(&op);
+  for (ArrayRef<Operation *> ops : ofStages)
+    findInputGradients(ops);
   for (Operation &op : llvm::reverse(block))
     if (stages.isInLoop(&op) && !isa<StageBoundaryOp>(op) &&
         !stages.passes.contains(&op))
