@@ -23,22 +23,27 @@ namespace {
 
 /// Walks over a block in order. An op that is no product, attention or loop
 /// becomes part of a kernel with those around it, up to the next op that is
-/// one: what such a kernel takes is what it reads and writes of memory, once
-/// each.
+/// one: what such a kernel takes is its launch, and what it reads and writes of
+/// memory, once each.
 class SecondsOfOps {
 public:
-  SecondsOfOps(Block &block, const cost::CostModel &model)
-      : model(model), stored(block) {}
+  SecondsOfOps(Block &block, const cost::CostModel &model, double launch)
+      : model(model), launchSeconds(launch), stored(block) {}
 
   double next(Operation *op);
 
 private:
   std::optional<double> secondsAlone(Operation *op);
   int64_t bytesRead(Value value);
+  double launchOnce();
 
   const cost::CostModel &model;
-  /// What has been made or read since the last op that stands alone.
+  /// Of a kernel behind others.
+  const double launchSeconds;
+  /// What has been made or read since the last op that stands alone, and
+  /// whether a kernel has been launched for it.
   DenseSet<Value> near;
+  bool isLaunched = false;
   StoredValues stored;
 };
 
@@ -64,13 +69,18 @@ std::optional<double> SecondsOfOps::secondsAlone(Operation *op) {
       .Case<AttentionOp, AttentionGradOp>(
           [&](auto attention) { return model.attention(costOf(attention)); })
       .Case([&](RepeatOp loop) {
-        SecondsOfOps inner(loop.getBlock(), model);
+        SecondsOfOps inner(loop.getBlock(), model, launchSeconds);
         double seconds = 0;
         for (Operation &each : loop.getBlock().without_terminator())
           seconds += inner.next(&each);
         return double(loop.getCount()) * seconds;
       })
       .Default(std::nullopt);
+}
+
+/// Of a kernel, before the first of its ops that reads or writes memory.
+double SecondsOfOps::launchOnce() {
+  return std::exchange(isLaunched, true) ? 0 : launchSeconds;
 }
 
 double SecondsOfOps::next(Operation *op) {
@@ -80,6 +90,7 @@ double SecondsOfOps::next(Operation *op) {
     return 0;
   if (std::optional<double> alone = secondsAlone(op)) {
     near.clear();
+    isLaunched = false;
     return *alone;
   }
   int64_t bytes = 0;
@@ -89,12 +100,17 @@ double SecondsOfOps::next(Operation *op) {
     bytes += stored.contains(result) ? bytesOf(result) : 0;
     near.insert(result);
   }
-  return double(bytes) * model.secondsPerByte();
+  return bytes > 0 ? launchOnce() + double(bytes) * model.secondsPerByte() : 0;
 }
 
-BlockTimes::BlockTimes(Block &block, const cost::CostModel &model)
-    : model(model) {
-  SecondsOfOps seconds(block, model);
+BlockTimes::BlockTimes(Block &block, const cost::CostModel &model,
+                       bool hasLaunches)
+    : model(model),
+      launchSeconds(hasLaunches ? model.behindOthers(
+                                      model.cluster().software.computeFactor *
+                                      model.launch())
+                                : 0) {
+  SecondsOfOps seconds(block, model, launchSeconds);
   double now = 0;
   for (Operation &op : block) {
     begins.push_back(now);
@@ -111,8 +127,7 @@ size_t BlockTimes::numberAt(double seconds) const {
 /// a kernel when the last product, or another op that stands alone, of which it
 /// is made has.
 static DenseMap<Operation *, double> findEnds(RepeatOp loop,
-                                              const cost::CostModel &model) {
-  SecondsOfOps seconds(loop.getBlock(), model);
+                                              SecondsOfOps seconds) {
   DenseMap<Operation *, double> ends;
   double now = 0;
   for (Operation &op : loop.getBlock()) {
@@ -140,7 +155,8 @@ double BlockTimes::ready(Value value, size_t number) {
     return end;
   auto [ends, isNew] = endsInLoops.try_emplace(loop);
   if (isNew)
-    ends->second = findEnds(loop, model);
+    ends->second =
+        findEnds(loop, SecondsOfOps(loop.getBlock(), model, launchSeconds));
   unsigned index = cast<OpResult>(value).getResultNumber();
   Operation *last = loop.getYield()->getOperand(index).getDefiningOp();
   auto found = ends->second.find(last);

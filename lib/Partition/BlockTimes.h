@@ -7,7 +7,7 @@
 //
 // Ops of a program of local shapes, one after another, as if collectives took
 // no time. Those between two products become kernels, which read and write once
-// what they do.
+// what they do, and are launched one by one where the machine does so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,9 @@ namespace weft {
 
 class BlockTimes {
 public:
-  BlockTimes(mlir::Block &block, const cost::CostModel &model);
+  /// Without launches times measure how much is computed.
+  BlockTimes(mlir::Block &block, const cost::CostModel &model,
+             bool hasLaunches = true);
 
   /// When the op of a number begins; that of the end is the whole.
   double at(size_t number) const { return begins[number]; }
@@ -39,6 +41,7 @@ public:
 
 private:
   const cost::CostModel &model;
+  const double launchSeconds;
   std::vector<double> begins;
   /// By loop: how long before its end each op has been computed.
   llvm::DenseMap<mlir::Operation *, llvm::DenseMap<mlir::Operation *, double>>

@@ -97,7 +97,8 @@ void weft::raiseBranches(Block &block, ArrayRef<BranchEnd> ends,
   if (ends.size() < 2)
     return;
   const DenseMap<Operation *, int64_t> depths = findDepths(block, ends);
-  const BlockTimes times(block, model);
+  // The bound is there for what is held meanwhile.
+  const BlockTimes times(block, model, /*hasLaunches=*/false);
   DenseMap<Operation *, double> seconds;
   for (auto [number, op] : llvm::enumerate(block))
     seconds[&op] = times.at(number + 1) - times.at(number);
