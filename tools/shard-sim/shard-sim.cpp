@@ -44,6 +44,19 @@ static int run(const Command &command) {
   return code;
 }
 
+/// Plans without a command are predicted, or ranked with --sweep.
+static void nameCommand(std::vector<std::string> &arguments) {
+  const auto isPlan = [](const std::string &text) {
+    return text.ends_with(".plan");
+  };
+  if (arguments.empty() ||
+      !(isPlan(arguments.front()) || arguments.front().starts_with("--")))
+    return;
+  const bool sweeps = std::erase(arguments, "--sweep") > 0;
+  if (sweeps || isPlan(arguments.front()))
+    arguments.insert(arguments.begin(), sweeps ? "sweep" : "plan");
+}
+
 int main(int argc, char **argv) {
   CLI::App app(
       "Predicts the step time and the memory of plans, and ranks several of a\n"
@@ -64,10 +77,7 @@ int main(int argc, char **argv) {
   addTransfersCommand(app, chosen);
   addCheckCommand(app, chosen);
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (!arguments.empty() && arguments.front().ends_with(".plan"))
-    arguments.insert(arguments.begin(), "plan");
-  else if (!arguments.empty() && arguments.front() == "--sweep")
-    arguments.front() = "sweep";
+  nameCommand(arguments);
   std::ranges::reverse(arguments); // as CLI11 takes them
   try {
     app.parse(arguments);
