@@ -12,6 +12,7 @@ import weft
 import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
+from weft.lowered import Source
 from weft.models import gpt
 from weft.predicted import Predicted
 
@@ -94,6 +95,16 @@ def test_the_next_change_is_the_best_of_those_around(mlp):
     assert found.next_change.predicted.step < found.variants[0].predicted.step
     assert found.next_change.predicted == Predicted.of(found.next_change.compiled)
     assert str(found).splitlines()[-1].startswith(f"next: {found.next_change.change}: ")
+
+
+def test_nothing_is_planned_twice(mlp, monkeypatch):
+    """Neighbours of the best are the plan as it is and the other mesh, too."""
+    planned = []
+    compile = Source.compile
+    monkeypatch.setattr(Source, "compile", lambda self, **options: planned.append((self.text, str(options))) or compile(self, **options))
+    found = mlp.what_if(mesh=["data=1,model=4", "data=4,model=1"])
+    assert len(found.variants) == 3 and len(planned) >= 3
+    assert len(planned) == len(set(planned)) and mlp._source.text not in [text for text, _ in planned]
 
 
 def test_rules_are_of_paths_or_their_ends(mlp):

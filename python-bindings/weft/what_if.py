@@ -150,7 +150,8 @@ def what_if(compiled: Compiled, *, mesh: Any = None, specs: Mapping[str, Partiti
             left_out.append((listing(setting.change), brief(made)))
     found.sort(key=Variant.order)
     by_change = {each.change: setting for each in found for setting in settings if listing(setting.change) == each.change}
-    more = _next_change(planner, found[0], by_change.get(found[0].change, start)) if next_change else None
+    best = by_change.get(found[0].change, start)
+    more = _next_change(planner, found[0], best, [start, *settings]) if next_change else None
     return WhatIf(cluster, tuple(found), tuple(left_out), more)
 
 
@@ -332,9 +333,10 @@ def _several(given: Any) -> list[Any]:
 
 # The next change
 
-def _next_change(planner: _Planner, best: Variant, setting: _Setting) -> Variant | None:
-    """Of the neighbours that are tried the one with the shortest step, if it is shorter than the best's."""
-    tried = planner.plan_all([*itertools.islice(_neighbours(best, setting), _MOST_TRIED)])
+def _next_change(planner: _Planner, best: Variant, setting: _Setting, known: Sequence[_Setting]) -> Variant | None:
+    """Of the neighbours that are tried the one with the shortest step, if it is shorter than the best's. None of those
+    that are known is."""
+    tried = planner.plan_all([*itertools.islice(_others(_neighbours(best, setting), known), _MOST_TRIED)])
     fastest = min([best, *(each for each in tried if isinstance(each, Variant))], key=Variant.order)
     return None if fastest is best else fastest
 
@@ -343,6 +345,15 @@ def _neighbours(best: Variant, setting: _Setting) -> Iterator[_Setting]:
     """Other shapes of the mesh, and the edits of the reasons of collectives, in turn."""
     setting = dataclasses.replace(setting, change=())
     return (each for pair in itertools.zip_longest(_reshaped(setting), _edited(best, setting)) for each in pair if each)
+
+
+def _others(settings: Iterable[_Setting], known: Sequence[_Setting]) -> Iterator[_Setting]:
+    """Those that differ from the known ones, and from each other."""
+    seen = [(each.text, each.options) for each in known]
+    for each in settings:
+        if (each.text, each.options) not in seen:
+            seen.append((each.text, each.options))
+            yield each
 
 
 def _reshaped(setting: _Setting) -> Iterator[_Setting]:
