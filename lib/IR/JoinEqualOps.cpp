@@ -33,47 +33,69 @@ using namespace weft;
 
 namespace {
 
-/// The origins of the ops of a module, where their shardings came from, and
-/// their numbers, while they are put aside.
+/// The attributes of the ops of a module, while those that tell equal ops apart
+/// are put aside.
 class Origins : public RewriterBase::Listener {
 public:
   explicit Origins(ModuleOp module) : module(module) {
+    // Many ops have the same.
+    DenseMap<DictionaryAttr, DictionaryAttr> stripped;
     module.walk([&](Operation *op) {
-      if (OriginAttr origin = getOrigin(op)) {
-        of[op] = origin;
-        setOrigin(op, onlyStage(origin));
-      }
-      for (StringRef name : setAside)
-        if (Attribute attr = op->removeAttr(name))
-          others[op].emplace_back(name, attr);
+      DictionaryAttr attrs = op->getDiscardableAttrDictionary();
+      DictionaryAttr &without = stripped[attrs];
+      if (!without)
+        without = strip(attrs);
+      if (without == attrs)
+        return;
+      of[op] = attrs;
+      op->setDiscardableAttrs(without);
     });
   }
 
   /// Gives those that are left theirs.
   void restore() {
     module.walk([&](Operation *op) {
-      if (OriginAttr origin = of.lookup(op))
-        setOrigin(op, origin);
-      for (auto [name, attr] : others.lookup(op))
-        op->setAttr(name, attr);
+      if (DictionaryAttr attrs = of.lookup(op))
+        op->setDiscardableAttrs(attrs);
     });
   }
 
   /// A value that two parameters share as their gradient is that of the first.
   void notifyOperationReplaced(Operation *op, Operation *other) override {
-    StringRef gradient = gradientOf(of.lookup(op));
-    if (!gradient.empty() && gradientOf(of.lookup(other)).empty())
-      of[other] = withGradientOf(of.lookup(other),
-                                 StringAttr::get(op->getContext(), gradient));
+    StringRef gradient = gradientOf(originIn(attrsOf(op)));
+    OriginAttr origin = originIn(attrsOf(other));
+    if (gradient.empty() || !gradientOf(origin).empty())
+      return;
+    NamedAttrList attrs(attrsOf(other));
+    attrs.set(
+        WeftDialect::kOriginAttrName,
+        withGradientOf(origin, StringAttr::get(op->getContext(), gradient)));
+    of[other] = attrs.getDictionary(op->getContext());
   }
 
 private:
-  static constexpr StringLiteral setAside[] = {kProvenanceAttrName,
-                                               kNumberedAttrName};
+  static DictionaryAttr strip(DictionaryAttr attrs) {
+    NamedAttrList without(attrs);
+    for (StringRef name : {kProvenanceAttrName, kNumberedAttrName})
+      without.erase(name);
+    OriginAttr origin = originIn(attrs);
+    if (OriginAttr stage = onlyStage(origin))
+      without.set(WeftDialect::kOriginAttrName, stage);
+    else if (origin)
+      without.erase(WeftDialect::kOriginAttrName);
+    return without.getDictionary(attrs.getContext());
+  }
+  static OriginAttr originIn(DictionaryAttr attrs) {
+    return attrs.getAs<OriginAttr>(WeftDialect::kOriginAttrName);
+  }
+  DictionaryAttr attrsOf(Operation *op) const {
+    DictionaryAttr attrs = of.lookup(op);
+    return attrs ? attrs : op->getDiscardableAttrDictionary();
+  }
 
   ModuleOp module;
-  DenseMap<Operation *, OriginAttr> of;
-  DenseMap<Operation *, SmallVector<std::pair<StringRef, Attribute>, 2>> others;
+  /// As they were, of the ops whose attributes were changed.
+  DenseMap<Operation *, DictionaryAttr> of;
 };
 
 struct JoinEqualOps : weft::impl::JoinEqualOpsBase<JoinEqualOps> {
