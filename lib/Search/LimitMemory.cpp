@@ -66,6 +66,8 @@ private:
   const PipelineOptions &options;
   const int64_t limit;
   Chains chains;
+  /// Of a pipeline, where the chains only say which regions there are.
+  std::vector<RankMemory> ranks;
   /// The bytes of what was tried.
   std::map<Ranges, int64_t> tried;
   /// The trial of the fewest bytes, and the choice that is under the limit with
@@ -88,6 +90,14 @@ static void addRanges(Ranges &ranges, const ChainPlan &plan, size_t first) {
 std::optional<RecomputationSearch::Choice>
 RecomputationSearch::choose(int64_t budget, size_t units) const {
   Choice choice;
+  if (!ranks.empty()) {
+    std::optional<ChainPlan> plan = planRanks(ranks, budget);
+    if (!plan)
+      return std::nullopt;
+    addRanges(choice.ranges, *plan, 0);
+    choice.flops = plan->flops;
+    return choice;
+  }
   size_t first = 0;
   for (const std::vector<ChainRegion> &chain : chains) {
     std::optional<ChainPlan> plan = planChain(chain, budget, units);
@@ -269,6 +279,7 @@ FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
   if (failed(measured))
     return failure();
   chains = std::move(*measured);
+  ranks = measureRanks(*smallest.schedule);
   if (!chains.empty() && failed(search(limit)))
     return failure();
   for (bool isNested : {false, true})

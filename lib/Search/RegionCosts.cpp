@@ -8,6 +8,7 @@
 #include "RegionCosts.h"
 
 #include "weft/IR/Origin.h"
+#include "weft/IR/Segments.h"
 #include "weft/IR/TensorTypes.h"
 #include "weft/IR/WeftOps.h"
 #include "weft/Plan/BufferContents.h"
@@ -47,7 +48,6 @@ private:
   void visitStep(Operation *op);
   void visitBuffer(const EntryBuffer &buffer);
   void visitHeld(const HeldValue &held, int64_t bytes);
-  bool leavesRegion(Value value, int64_t region) const;
   int64_t neededAt(const BackwardStep &step) const;
 
   func::FuncOp entry;
@@ -74,6 +74,25 @@ static void accumulate(Timeline &timeline) {
     timeline[i] += timeline[i - 1];
 }
 
+/// Whether the forward pass of a later region reads the value.
+static bool leavesRegion(Value value, int64_t region) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isView(user))
+      return leavesRegion(user->getResult(0), region);
+    OriginAttr origin = getOrigin(user);
+    ArrayRef<int64_t> theirs = regionsOf(origin);
+    return !theirs.empty() && *llvm::min_element(theirs) > region &&
+           !isBackward(origin);
+  });
+}
+
+/// What is kept of a matmul where only results of matmuls are, beside what
+/// other regions read.
+static int64_t dotBytes(GemmOp gemm, int64_t region) {
+  Value sums = gemm.getAux() ? gemm.getAux() : gemm.getResult();
+  return leavesRegion(sums, region) ? 0 : byteSize(gemm.getResult().getType());
+}
+
 void RegionMeter::visitStep(Operation *op) {
   OriginAttr origin = getOrigin(op);
   ArrayRef<int64_t> mine = regionsOf(origin);
@@ -93,21 +112,7 @@ void RegionMeter::visitStep(Operation *op) {
     region.dots->flops += flops;
     return;
   }
-  Value sums = gemm.getAux() ? gemm.getAux() : gemm.getResult();
-  if (!leavesRegion(sums, mine.front()))
-    region.dots->bytes += byteSize(gemm.getResult().getType());
-}
-
-/// Whether the forward pass of a later region reads the value.
-bool RegionMeter::leavesRegion(Value value, int64_t region) const {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isView(user))
-      return leavesRegion(user->getResult(0), region);
-    OriginAttr origin = getOrigin(user);
-    ArrayRef<int64_t> theirs = regionsOf(origin);
-    return !theirs.empty() && *llvm::min_element(theirs) > region &&
-           !isBackward(origin);
-  });
+  region.dots->bytes += dotBytes(gemm, mine.front());
 }
 
 void RegionMeter::visitHeld(const HeldValue &held, int64_t bytes) {
@@ -205,6 +210,58 @@ measureChains(ModuleOp schedule) {
     next += chains[i];
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks of a pipeline
+//===----------------------------------------------------------------------===//
+
+/// What a segment of the forward pass computes of regions, and leaves of them
+/// for the way back.
+static void addKept(func::FuncOp segment, RankMemory &rank) {
+  int64_t slots = 1;
+  for (unsigned i = 0; i < segment.getNumResults(); ++i)
+    slots = std::max(slots, slotsOf(segment.getResultAttrDict(i)));
+  for (Operation &op : segment.front().without_terminator()) {
+    ArrayRef<int64_t> mine = regionsOf(getOrigin(&op));
+    if (mine.empty())
+      continue;
+    KeptRegion &region = rank.regions[mine.front()];
+    const double flops = countFlops(&op);
+    region.flops += flops;
+    if (auto gemm = dyn_cast<GemmOp>(op))
+      region.dotBytes += dotBytes(gemm, mine.front()) * slots;
+    else
+      region.dotFlops += flops;
+  }
+  for (auto [index, value] :
+       llvm::enumerate(segment.front().getTerminator()->getOperands())) {
+    DictionaryAttr attrs = segment.getResultAttrDict(index);
+    ArrayRef<int64_t> mine = regionsOf(getValueOrigin(value));
+    if (!attrs || !attrs.get(WeftDialect::kSlotsAttrName) || mine.empty() ||
+        leavesRegion(value, mine.front()))
+      continue;
+    const int64_t bytes =
+        byteSize(cast<RankedTensorType>(value.getType())) * slotsOf(attrs);
+    rank.regions[mine.front()].bytes += bytes;
+  }
+}
+
+std::vector<RankMemory> measureRanks(ModuleOp schedule) {
+  std::vector<RankMemory> ranks;
+  for (func::FuncOp segment : findEntries(schedule)) {
+    SegmentAttr is = getSegment(segment);
+    if (!is)
+      continue;
+    ranks.resize(std::max<size_t>(ranks.size(), is.getRole() + 1));
+    RankMemory &rank = ranks[is.getRole()];
+    rank.bytes = std::max(
+        rank.bytes,
+        segment->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
+    if (is.getAction().getValue().ltrim("0123456789") == "F")
+      addKept(segment, rank);
+  }
+  return ranks;
 }
 
 } // namespace weft

@@ -15,7 +15,7 @@
 #ifndef WEFT_LIB_SEARCH_REGIONCOSTS_H
 #define WEFT_LIB_SEARCH_REGIONCOSTS_H
 
-#include "weft/Search/ChainRecomputation.h"
+#include "weft/Search/RankRecomputation.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -25,6 +25,9 @@ namespace weft {
 /// regions are numbered. Fails, with diagnostics, where the plan writer would.
 mlir::FailureOr<std::vector<std::vector<ChainRegion>>>
 measureChains(mlir::ModuleOp schedule);
+
+/// What each rank of a pipeline holds; empty without one.
+std::vector<RankMemory> measureRanks(mlir::ModuleOp schedule);
 
 } // namespace weft
 

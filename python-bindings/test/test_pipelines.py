@@ -16,6 +16,7 @@ from staged_models import MODELS, cut_behind, equal_bits
 import weft
 import weft.numpy as wnp
 from weft import P, nn, optim, tree
+from weft.predicted import Predicted
 
 STEPS, MICROBATCHES = 20, 8
 WHOLE = [name for name in MODELS if not name.startswith("short ")]
@@ -475,6 +476,36 @@ def test_memory_limits():
     equal_bits(same, weft.jit(step, **options)(params, batch))
     with pytest.raises(weft.CompileError, match="memory"):
         weft.jit(step, **options, memory_limit=4096)(params, batch)
+
+
+def test_ranks_recompute_what_they_have_too_much():
+    """The first of four ranks has most micro-batches in flight; the last has room."""
+    model, optimizer, state = MODELS["gpt"], optimizer_of("gpt"), state_of("gpt")
+    batch = tree.map(lambda stack: stack[0], model.batches(1, 16))
+
+    def train_on(**options):
+        step = weft.jit(model.train_step(optimizer, cut_behind((1,)), MICROBATCHES), donate_argnums=0, **options)
+        return step.lower(state, batch).compile()
+
+    options = {"mesh": weft.Mesh((2,), ("pipe",)), "pipeline": weft.Pipeline("pipe")}
+    whole = train_on(**options)
+    limited = train_on(**options, memory_limit=int(0.97 * whole.memory().arena))
+    assert "of FLOPs are recomputation" in limited.report()
+    equal_bits(limited(state, batch), whole(state, batch))
+
+
+def test_little_above_a_limit_costs_little():
+    lowered = weft.models.gpt(layers=8, hidden=256, heads=8, vocabulary=512, sequence=256, pipeline=4, micro_batch=1,
+                              global_batch=16).lower()
+
+    def predicted(**options):
+        return Predicted.of(lowered.compile(None, cluster="dgx-h100", **options), "dgx-h100")
+
+    free = predicted()
+    for share, longer in ((0.95, 1.01), (0.9, 1.02), (0.8, 1.06)):
+        limited = predicted(memory_limit=int(share * free.memory))
+        assert limited.memory <= share * free.memory
+        assert limited.step <= longer * free.step
 
 
 @pytest.mark.parametrize("rows", [
