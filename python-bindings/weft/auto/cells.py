@@ -195,10 +195,12 @@ def filled(choice: Choice) -> float:
 
 
 def seconds_of(choice: Choice, cell: Cell, layers: int) -> float:
-    """Of a step, without what stages send to each other and without recomputation. Stages wait for the longest."""
+    """Of a step, without what stages send to each other and without recomputation. Ranks wait for the one with the longest
+    stage, whose others are as long as most."""
     busy = cell.each.at(layers)
     if choice.pipeline > 1 and cell.each.a_layer > 0:
-        busy = choice.chunks * slowest(cell, layers, choice.stages) * cell.each.a_layer
+        longest = slowest(cell, layers, choice.stages) * cell.each.a_layer
+        busy = longest + (choice.chunks - 1) * busy / choice.stages
     return max(cell.once.at(layers), 0) / choice.pipeline + busy * filled(choice)
 
 
