@@ -151,9 +151,13 @@ FailureOr<Candidate> ChooseRecomputation::choose(const cost::CostModel &model) {
       break;
     if (!plain->module && failed(plain = schedule(model, Recomputation::None)))
       return failure();
-    const bool isLess = mostBytes(candidate->costs) < mostBytes(plain->costs),
+    const int64_t bytes = mostBytes(candidate->costs),
+                  before = mostBytes(plain->costs);
+    const bool isLess = bytes < before,
                isSlower = takesLonger(candidate->costs, plain->costs);
-    if (isPreferred(candidate->costs, best.module ? best.costs : plain->costs))
+    // To hold more is no reason to recompute, not even if that is faster.
+    if (bytes <= before &&
+        isPreferred(candidate->costs, best.module ? best.costs : plain->costs))
       best = std::move(*candidate);
     // Where all of it spares nothing, less of it does not, and where all of it
     // takes no time, less of it gains none.

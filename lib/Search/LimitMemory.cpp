@@ -148,11 +148,13 @@ LogicalResult RecomputationSearch::attempt(const Choice &choice) {
 
 /// Looks for the highest budget whose choice takes `goal` bytes or less.
 LogicalResult RecomputationSearch::search(int64_t goal) {
-  constexpr int maxAttempts = 8;
+  constexpr int maxAttempts = 8, maxRepeats = 12;
   constexpr int64_t none = std::numeric_limits<int64_t>::max();
   int64_t budget = goal, over = none, under = -1;
   bool isLeast = false;
-  for (int i = 0; i < maxAttempts; ++i) {
+  // Other budgets may lead to a choice that was tried, which takes no time.
+  for (int attempts = 0, repeats = 0;
+       attempts < maxAttempts && repeats < maxRepeats;) {
     std::optional<Choice> choice = choose(budget, 0);
     if (!choice) {
       // The chains may need less than they say.
@@ -163,6 +165,9 @@ LogicalResult RecomputationSearch::search(int64_t goal) {
       isLeast = true;
       continue;
     }
+    const bool isNew = !tried.count(choice->ranges);
+    attempts += isNew;
+    repeats = isNew ? 0 : repeats + 1;
     if (failed(attempt(*choice)))
       return failure();
     int64_t bytes = tried.at(choice->ranges);
@@ -172,8 +177,10 @@ LogicalResult RecomputationSearch::search(int64_t goal) {
       over = std::min(over, budget);
     if (under >= 0 && over - under <= goal / 128)
       break;
-    // The chains took so much more, or less, than they promised.
-    int64_t next = budget + goal - bytes;
+    // The chains took so much more, or less, than they promised, and as long as
+    // that leads to the same choice, twice as much.
+    int64_t next =
+        budget + (goal - bytes) * (int64_t(1) << std::min(repeats, 16));
     bool isTried = next <= under || next >= over || next == budget;
     if (isTried && (over == none || under < 0))
       break;

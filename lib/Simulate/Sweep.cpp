@@ -39,14 +39,13 @@ static std::string printSplitArguments(const plan::Entry &entry) {
          " of " + std::to_string(entry.inputs()->size());
 }
 
-static std::string printRecomputed(const Prediction &prediction) {
-  const Usage total = prediction.total();
-  if (total.executedFlops == total.modelFlops)
+/// As in the report of the plan.
+static std::string printRecomputed(const EntryReport &facts) {
+  if (!facts.recomputedFlops)
     return "-";
-  const double share =
-      1 - double(total.modelFlops) / double(total.executedFlops);
   char text[32];
-  std::snprintf(text, sizeof(text), "%.1f %%", 100 * share);
+  std::snprintf(text, sizeof(text), "%.1f %%",
+                100 * double(facts.recomputedFlops) / double(facts.flops));
   return text;
 }
 
@@ -80,7 +79,7 @@ static SweepRow makeRow(const OtherPlan &plan, const PredictedEntry &same,
                             ? std::to_string(entry.timeline()->microbatches())
                             : "-"},
       {"loops", printLoops(entry)},
-      {"recomputed", printRecomputed(same.prediction)},
+      {"recomputed", printRecomputed(same.facts)},
       {"split arguments", printSplitArguments(entry)},
       {"collectives", printCollectives(same.facts)},
       {"target", target.kind()->str() +

@@ -479,7 +479,7 @@ def test_memory_limits():
 
 
 def test_ranks_recompute_what_they_have_too_much():
-    """The first of four ranks has most micro-batches in flight; the last has room."""
+    """The first rank has more micro-batches in flight."""
     model, optimizer, state = MODELS["gpt"], optimizer_of("gpt"), state_of("gpt")
     batch = tree.map(lambda stack: stack[0], model.batches(1, 16))
 

@@ -70,7 +70,7 @@ static std::vector<SweepColumn> makeColumns(const SweepRequest &request,
     columns.push_back({std::move(heading), std::move(print)});
   };
   const auto share = [](Picoseconds time, const SweepRow &row) {
-    return percent(toSeconds(time) / toSeconds(row.step));
+    return percent(row.step ? toSeconds(time) / toSeconds(row.step) : 0);
   };
   const bool scales = std::ranges::any_of(sweep.rows, [&](const SweepRow &row) {
     return row.devices != sweep.rows.front().devices;
