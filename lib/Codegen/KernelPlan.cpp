@@ -26,6 +26,10 @@ using namespace weft;
 /// Bytes of stack that the kept values of one kernel may use.
 static constexpr int64_t keptBytesLimit = 64 * 1024;
 
+/// Shorter rows would cost element-wise results more than they save by being
+/// written together.
+static constexpr int64_t leastColumns = 64;
+
 std::optional<unsigned> weft::splitShape(ArrayRef<int64_t> shape, int64_t rows,
                                          int64_t columns) {
   for (unsigned split = 0; split <= shape.size(); ++split)
@@ -67,6 +71,10 @@ struct ReductionShape {
   int64_t keptElements, reducedElements;
 };
 
+/// Rows, and the elements of element-wise nests, which are 0 for others.
+using NestKey = std::pair<int64_t, int64_t>;
+using Nests = llvm::MapVector<NestKey, std::vector<KernelRoot>>;
+
 class Planner {
 public:
   explicit Planner(func::FuncOp kernel) : kernel(kernel) {}
@@ -80,6 +88,8 @@ private:
   int64_t flatRows(Value value);
   bool isAccumulation(const KernelRoot &root, int64_t rows);
   bool joins(const KernelRoot &root, int64_t rows);
+  SetVector<Value> readsOf(ArrayRef<KernelRoot> members);
+  void joinFlatNests(Nests &nests);
   KernelNest makeNest(int64_t rows, ArrayRef<KernelRoot> roots);
   unsigned passOf(Operation *op, const KernelNest &nest,
                   DenseMap<Operation *, unsigned> &known);
@@ -301,6 +311,46 @@ static bool readsAcrossRows(ArrayRef<Operation *> producers) {
   });
 }
 
+/// The arguments that are read, but for those with one element.
+SetVector<Value> Planner::readsOf(ArrayRef<KernelRoot> members) {
+  SetVector<Value> reads;
+  for (const KernelRoot &root : members)
+    for (Operation *op : producersOf(root.value))
+      for (Value operand : op->getOperands())
+        if (isa<BlockArgument>(operand) &&
+            llvm::product_of(shapeOf(operand)) > 1)
+          reads.insert(operand);
+  return reads;
+}
+
+/// An element-wise result that takes a slice of an operand, or repeats a row of
+/// it, is written row by row. Results that read some of the same operands are
+/// written together with it: so these are read once, and each result can take
+/// the place of one.
+void Planner::joinFlatNests(Nests &nests) {
+  for (auto &[key, members] : nests) {
+    const auto [rows, elements] = key;
+    if (rows < 2 || elements / rows < leastColumns)
+      continue;
+    for (auto &[otherKey, others] : nests) {
+      const auto [otherRows, otherElements] = otherKey;
+      auto canJoin = [&, rows = rows](const KernelRoot &root) {
+        return joins(root, rows) &&
+               !readsAcrossRows(producersOf(root.value).getArrayRef());
+      };
+      if (elements != otherElements || rows <= otherRows ||
+          !llvm::all_of(members, canJoin) || !llvm::all_of(others, canJoin) ||
+          llvm::none_of(readsOf(others), [reads = readsOf(members)](Value each) {
+            return reads.contains(each);
+          }))
+        continue;
+      llvm::append_range(members, others);
+      others.clear();
+    }
+  }
+  nests.remove_if([](const auto &nest) { return nest.second.empty(); });
+}
+
 KernelNest Planner::makeNest(int64_t rows, ArrayRef<KernelRoot> members) {
   KernelNest nest;
   nest.rows = rows;
@@ -437,7 +487,7 @@ KernelPlan Planner::plan() {
   // Roots that reduce decide the rows of a nest; the others join one if they
   // can, so that what they share is read once.
   KernelPlan plan;
-  llvm::MapVector<std::pair<int64_t, int64_t>, std::vector<KernelRoot>> nests;
+  Nests nests;
   std::vector<KernelRoot> order;
   for (const KernelRoot &root : roots) {
     if (root.value.getDefiningOp<ScatterAddOp>())
@@ -466,6 +516,7 @@ KernelPlan Planner::plan() {
     else
       nests[{flatRows(root.value), elements}].push_back(root);
   }
+  joinFlatNests(nests);
   for (auto &[key, members] : nests)
     plan.nests.push_back(makeNest(key.first, members));
   return plan;

@@ -223,7 +223,7 @@ def test_figures_are_as_wide_as_the_page(folder):
 
 @pytest.mark.parametrize("width", [1280, 800, 400])
 def test_tables_are_within_their_cards(folder, width):
-    """Of a pipeline, whose tables are wider: what has no room scrolls in its place. On a usual screen the table of
+    """Of a pipeline, whose tables are wider: what has no room scrolls within its card. On a usual screen the table of
     times has all that it needs."""
     with opened(folder, f"pipeline-{width}.html", weft.report(reported.pipelined(), "dgx-h100"), width=width) as page:
         page.settle()

@@ -45,7 +45,7 @@ class Ranking:
         return len(self._heap)
 
     def expect(self, expected: Callable[[Choice | Estimate, float], float]) -> None:
-        """How many seconds, of what was found and its seconds; for now they are these."""
+        """How many seconds to expect, given what was found and its seconds; until this is called, those themselves."""
         self._expected = expected
         self._heap = [(expected(each, seconds), number, times, each, seconds) for _, number, times, each, seconds in self._heap]
         heapq.heapify(self._heap)

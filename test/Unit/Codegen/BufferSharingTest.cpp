@@ -54,6 +54,29 @@ TEST(BufferSharing, BroadcastOperandIsReadByLaterRows) {
   EXPECT_TRUE(sharing->mayShare(1, 1));
 }
 
+/// One result of an optimizer's update takes a slice of a whole parameter, the
+/// other one reads and writes a moment.
+std::string updateOfSlice(int columns) {
+  std::string whole = "tensor<32x" + std::to_string(columns) + "xf32>",
+              part = "tensor<8x" + std::to_string(columns) + "xf32>";
+  return function(
+      "f", {whole, part, part}, {part, part},
+      elementwise("%m", {"%1", "%2"}, part, "arith.addf %a0, %a1") +
+          "%s = tensor.extract_slice %0[8, 0] [8, " + std::to_string(columns) +
+          "] [1, 1] : " + whole + " to " + part + "\n" +
+          elementwise("%y", {"%s", "%m"}, part, "arith.mulf %a0, %a1"),
+      {"%m", "%y"});
+}
+
+TEST(BufferSharing, ResultsBesideOneOfASliceAreWrittenTogether) {
+  for (unsigned operand : {1, 2})
+    for (unsigned result : {0, 1})
+      EXPECT_TRUE(mayShare(updateOfSlice(128), operand, result))
+          << operand << ", " << result;
+  EXPECT_FALSE(mayShare(updateOfSlice(16), 1, 0))
+      << "rows so short are no loop of their own";
+}
+
 TEST(BufferSharing, TransposeMayNotBeInPlace) {
   std::string square = "tensor<8x8xf32>";
   std::string text = function(

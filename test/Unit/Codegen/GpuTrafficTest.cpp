@@ -93,6 +93,20 @@ TEST(GpuTraffic, ElementsOfNoMultiple) {
   expectAtLeast(traffic.writes, {0.99, 500, 1.01});
 }
 
+/// A moment and a slice of a parameter that is updated with it.
+TEST(GpuTraffic, WhatIsSharedWithASliceIsReadOnce) {
+  std::string whole = matrix(256, 512, "f32"), part = matrix(64, 512, "f32");
+  auto traffic = trafficOf(function(
+      "f", {whole, part, part}, {part, part},
+      elementwise("%m", {"%1", "%2"}, part, "arith.addf %a0, %a1") +
+          "%s = tensor.extract_slice %0[64, 0] [64, 512] [1, 1] : " + whole +
+          " to " + part + "\n" +
+          elementwise("%y", {"%s", "%m"}, part, "arith.mulf %a0, %a1"),
+      {"%m", "%y"}));
+  expectAtLeast(traffic.reads, {1, 512});
+  expectAtLeast(traffic.writes, {1, 512});
+}
+
 /// y = x + bias, x and y in bf16, the bias in f32.
 std::string addBias(int64_t rows, int64_t columns) {
   std::string type = matrix(rows, columns, "bf16"),

@@ -451,6 +451,37 @@ TEST_P(Sizes, SliceAtPosition) {
   }
 }
 
+/// A slice, and what is added to it, each over an operand; from 64 columns on
+/// both are written in one loop.
+TEST_P(Sizes, SliceBesideAnotherResultInPlace) {
+  if (rows == 1)
+    return;
+  std::string whole = tensor({2 * rows, columns}, "f32");
+  auto x = randomFloats(2 * elements), a = randomFloats(elements, 3),
+       b = randomFloats(elements, 5);
+  const std::vector<float> before = a, beside = b;
+  std::string text = function(
+      "f", {whole, matrix, matrix}, {matrix, matrix},
+      elementwise("%m", {"%1", "%2"}, matrix, "arith.addf %a0, %a1") +
+          "%s = tensor.extract_slice %0[" + std::to_string(rows) + ", 0] [" +
+          std::to_string(rows) + ", " + std::to_string(columns) +
+          "] [1, 1] : " + whole + " to " + matrix + "\n" +
+          elementwise("%y", {"%s", "%m"}, matrix, "arith.subf %a0, %a1"),
+      {"%m", "%y"});
+  const bool areOne = columns >= 64;
+  std::vector<float> m(elements);
+  std::vector<void *> buffers = {x.data(), a.data(), b.data()};
+  if (!areOne)
+    buffers.push_back(m.data());
+  KernelRunner kernels(text, "host", {{"f", {areOne ? 1 : -1, 2}}});
+  ASSERT_TRUE(kernels.compiled()) << kernels.messages();
+  kernels.run("f", buffers);
+  for (int64_t i = 0; i < elements; ++i) {
+    EXPECT_EQ(areOne ? a[i] : m[i], before[i] + beside[i]);
+    EXPECT_EQ(b[i], x[elements + i] - (before[i] + beside[i]));
+  }
+}
+
 TEST_P(Sizes, TableOfConstants) {
   std::string values;
   for (int j = 0; j < columns; ++j)
