@@ -340,9 +340,10 @@ void Planner::joinFlatNests(Nests &nests) {
       };
       if (elements != otherElements || rows <= otherRows ||
           !llvm::all_of(members, canJoin) || !llvm::all_of(others, canJoin) ||
-          llvm::none_of(readsOf(others), [reads = readsOf(members)](Value each) {
-            return reads.contains(each);
-          }))
+          llvm::none_of(readsOf(others),
+                        [reads = readsOf(members)](Value each) {
+                          return reads.contains(each);
+                        }))
         continue;
       llvm::append_range(members, others);
       others.clear();

@@ -27,6 +27,9 @@ using namespace weft;
 /// How far steps are moved.
 static constexpr size_t reach = 48;
 
+/// Of the end, what is worth another quarter of the moves.
+static constexpr double leastGain = 0.0005;
+
 namespace {
 
 /// What an order leaves at a place: when computing goes on, and behind that
@@ -46,7 +49,7 @@ class Shifter {
 public:
   Shifter(llvm::ArrayRef<Step> steps, llvm::ArrayRef<Action> actions);
 
-  /// Tries so many moves, fewer where half of them in a row gain nothing.
+  /// Tries so many moves, fewer where a quarter of them gains next to nothing.
   void run(size_t tries);
   std::vector<Action> actions() const;
 
@@ -301,14 +304,13 @@ void Shifter::move(size_t place) {
 }
 
 void Shifter::run(size_t tries) {
-  size_t lastGain = 0;
-  for (size_t i = 0; i - lastGain < tries / 2 && i < tries && !stalls.empty();
-       ++i) {
+  for (int quarter = 0; quarter < 4; ++quarter) {
     const int64_t before = lastEnd();
-    if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
-      move(place);
-    if (lastEnd() < before)
-      lastGain = i;
+    for (size_t i = 0; i < tries / 4 && !stalls.empty(); ++i)
+      if (const size_t place = stalls[draw(stalls.size())]; awaited[place] >= 0)
+        move(place);
+    if (double(lastEnd()) > (1 - leastGain) * double(before))
+      break;
   }
 }
 

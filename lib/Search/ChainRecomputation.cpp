@@ -18,7 +18,7 @@ constexpr double impossible = std::numeric_limits<double>::infinity();
 /// A region with its bytes in units.
 struct RegionUnits {
   int64_t input, values, beside, dotBytes;
-  double flops, dotFlops;
+  double work, dotWork;
 };
 
 /// A way to do the regions [begin, end) with some amount of memory: the regions
@@ -30,7 +30,7 @@ struct Choice {
   int64_t held = 0;
   /// The least amount, and the work done again.
   int64_t least = 0;
-  double flops = 0;
+  double work = 0;
 };
 
 /// The table of the dynamic program. Its entry for a range of regions and an
@@ -59,8 +59,8 @@ private:
   void fill(size_t begin, size_t end);
 
   std::vector<RegionUnits> regions;
-  /// Flops of the regions before each, for sums over ranges.
-  std::vector<double> flopsBefore;
+  /// Work of the regions before each, for sums over ranges.
+  std::vector<double> workBefore;
   int64_t amounts;
   std::vector<double> costs;
 };
@@ -69,17 +69,17 @@ private:
 
 Table::Table(const std::vector<ChainRegion> &chain, int64_t base, int64_t unit,
              int64_t amounts)
-    : flopsBefore(1), amounts(amounts) {
+    : workBefore(1), amounts(amounts) {
   auto inUnits = [&](int64_t bytes) { return (bytes + unit - 1) / unit; };
   for (const ChainRegion &region : chain) {
     RegionUnits out = {inUnits(region.inputBytes),
                        inUnits(region.valueBytes),
                        inUnits(region.besideBytes - base),
                        region.dots ? inUnits(region.dots->bytes) : 0,
-                       region.flops,
-                       region.dots ? region.dots->flops : impossible};
+                       region.work,
+                       region.dots ? region.dots->work : impossible};
     regions.push_back(out);
-    flopsBefore.push_back(flopsBefore.back() + region.flops);
+    workBefore.push_back(workBefore.back() + region.work);
   }
   costs.assign((size() + 1) * (size() + 1) * amounts, 0);
   for (size_t length = 1; length <= size(); ++length)
@@ -92,14 +92,14 @@ std::vector<Choice> Table::choicesFor(size_t begin, size_t end) const {
   const RegionUnits &first = regions[begin];
   int64_t output = begin + 1 < end ? regions[begin + 1].input : 0;
   // The derivative of the first region comes last, with all its values there.
-  auto keep = [&](Choice::Kind kind, int64_t bytes, double flops) {
+  auto keep = [&](Choice::Kind kind, int64_t bytes, double work) {
     int64_t held = bytes + output;
     choices.push_back({kind, begin + 1, held,
-                       std::max(held, first.values + first.beside), flops});
+                       std::max(held, first.values + first.beside), work});
   };
   keep(Choice::KeepAll, first.values, 0);
-  if (first.dotFlops < impossible)
-    keep(Choice::KeepDots, first.dotBytes, first.dotFlops);
+  if (first.dotWork < impossible)
+    keep(Choice::KeepDots, first.dotBytes, first.dotWork);
   // The regions up to a later one are run once to reach it, and once more when
   // it is done. On the way one region's input and output are there.
   int64_t onTheWay = 0;
@@ -107,7 +107,7 @@ std::vector<Choice> Table::choicesFor(size_t begin, size_t end) const {
     int64_t input = next - 1 > begin ? regions[next - 1].input : 0;
     onTheWay = std::max(onTheWay, input + regions[next].input);
     choices.push_back({Choice::Again, next, regions[next].input, onTheWay,
-                       flopsBefore[next] - flopsBefore[begin]});
+                       workBefore[next] - workBefore[begin]});
   }
   return choices;
 }
@@ -123,7 +123,7 @@ void Table::fill(size_t begin, size_t end) {
     for (int64_t amount = choice.least; amount < amounts; ++amount)
       row[amount] =
           std::min(row[amount],
-                   choice.flops + rest[amount - choice.held] + again[amount]);
+                   choice.work + rest[amount - choice.held] + again[amount]);
   }
 }
 
@@ -135,10 +135,9 @@ void Table::emit(size_t begin, size_t end, int64_t amount,
     if (amount < choice.least)
       continue;
     bool isAgain = choice.kind == Choice::Again;
-    double flops = choice.flops +
-                   costOf(choice.next, end, amount - choice.held) +
-                   (isAgain ? costOf(begin, choice.next, amount) : 0);
-    if (flops != costOf(begin, end, amount))
+    double work = choice.work + costOf(choice.next, end, amount - choice.held) +
+                  (isAgain ? costOf(begin, choice.next, amount) : 0);
+    if (work != costOf(begin, end, amount))
       continue;
     if (choice.kind != Choice::KeepAll)
       plan.ranges.push_back(
@@ -173,8 +172,8 @@ std::optional<ChainPlan> planChain(const std::vector<ChainRegion> &regions,
   int64_t amount = room / unit;
   Table table(regions, base, unit, amount + 1);
   ChainPlan plan;
-  plan.flops = table.costOf(0, regions.size(), amount);
-  if (plan.flops == impossible)
+  plan.work = table.costOf(0, regions.size(), amount);
+  if (plan.work == impossible)
     return std::nullopt;
   table.emit(0, regions.size(), amount, plan);
   return plan;

@@ -29,7 +29,7 @@ using Chains = std::vector<std::vector<ChainRegion>>;
 /// A schedule, and what was recomputed in it.
 struct Trial {
   Ranges ranges;
-  double flops = 0;
+  double work = 0;
   int64_t bytes = 0;
   OwningOpRef<ModuleOp> schedule;
 };
@@ -53,7 +53,7 @@ private:
   /// A choice for chains that may take `budget` bytes.
   struct Choice {
     Ranges ranges;
-    double flops = 0;
+    double work = 0;
   };
 
   std::optional<Choice> choose(int64_t budget, size_t units) const;
@@ -95,7 +95,7 @@ RecomputationSearch::choose(int64_t budget, size_t units) const {
     if (!plan)
       return std::nullopt;
     addRanges(choice.ranges, *plan, 0);
-    choice.flops = plan->flops;
+    choice.work = plan->work;
     return choice;
   }
   size_t first = 0;
@@ -104,7 +104,7 @@ RecomputationSearch::choose(int64_t budget, size_t units) const {
     if (!plan)
       return std::nullopt;
     addRanges(choice.ranges, *plan, first);
-    choice.flops += plan->flops;
+    choice.work += plan->work;
     first += chain.size();
   }
   return choice;
@@ -131,7 +131,7 @@ LogicalResult RecomputationSearch::attempt(const Choice &choice) {
   PipelineOptions pipeline = options;
   pipeline.markRegions = true;
   pipeline.recomputed = choice.ranges;
-  Trial trial{choice.ranges, choice.flops, 0,
+  Trial trial{choice.ranges, choice.work, 0,
               runOnCopy(graph, [&](PassManager &pm) {
                 buildPipeline(pm, pipeline, Form::Schedule);
               })};
@@ -139,7 +139,7 @@ LogicalResult RecomputationSearch::attempt(const Choice &choice) {
     return failure();
   trial.bytes = arenaBytes(*trial.schedule);
   tried[choice.ranges] = trial.bytes;
-  if (trial.bytes <= limit && (!best || choice.flops < best->flops))
+  if (trial.bytes <= limit && (!best || choice.work < best->work))
     best = choice;
   if (!smallest.schedule || trial.bytes < smallest.bytes)
     smallest = std::move(trial);
@@ -205,7 +205,7 @@ RecomputationSearch::everythingAgain(bool isNested) const {
         choice.ranges.push_back(std::to_string(first + begin) + ":" +
                                 std::to_string(first + end));
         for (size_t region = begin; region < end; ++region)
-          choice.flops += chain[region].flops;
+          choice.work += chain[region].work;
       }
     first += count;
   }
@@ -286,7 +286,12 @@ FailureOr<std::optional<Ranges>> RecomputationSearch::run() {
   if (failed(measured))
     return failure();
   chains = std::move(*measured);
-  ranks = measureRanks(*smallest.schedule);
+  if (!options.stages.axis.empty()) {
+    auto model = loadCostModel(graph, clusterOf(options));
+    if (failed(model))
+      return failure();
+    ranks = measureRanks(*smallest.schedule, *model);
+  }
   if (!chains.empty() && failed(search(limit)))
     return failure();
   for (bool isNested : {false, true})

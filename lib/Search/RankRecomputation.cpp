@@ -22,10 +22,10 @@ struct Step {
   size_t region;
   Again from, to;
   int64_t bytes;
-  double flops;
+  double work;
 
   bool isCheaperThan(const Step &other) const {
-    return flops * double(other.bytes) < other.flops * double(bytes);
+    return work * double(other.bytes) < other.work * double(bytes);
   }
 };
 
@@ -37,16 +37,16 @@ static int64_t freedBytes(const KeptRegion &region, Again again) {
                                       : region.bytes;
 }
 
-static double flopsOf(const KeptRegion &region, Again again) {
+static double workOf(const KeptRegion &region, Again again) {
   return again == Again::Nothing      ? 0
-         : again == Again::AllButDots ? region.dotFlops
-                                      : region.flops;
+         : again == Again::AllButDots ? region.dotWork
+                                      : region.work;
 }
 
 static Step makeStep(size_t number, const KeptRegion &region, Again from,
                      Again to) {
   return {number, from, to, freedBytes(region, to) - freedBytes(region, from),
-          flopsOf(region, to) - flopsOf(region, from)};
+          workOf(region, to) - workOf(region, from)};
 }
 
 /// From what is recomputed already to all, by way of all but matmuls if that
@@ -85,15 +85,15 @@ free(const RankMemory &rank, int64_t bytes, std::map<size_t, Again> again) {
     return std::tie(a.region, a.to) < std::tie(b.region, b.to);
   });
   std::optional<std::map<size_t, Again>> best;
-  double least = std::numeric_limits<double>::infinity(), flops = 0;
+  double least = std::numeric_limits<double>::infinity(), work = 0;
   for (auto next = steps.begin();; ++next) {
     for (const auto &[number, region] : rank.regions)
       for (Again to : {Again::AllButDots, Again::All}) {
         const Step last = makeStep(number, region, again[number], to);
         if (to <= last.from || last.bytes < bytes ||
-            !(flops + last.flops < least))
+            !(work + last.work < least))
           continue;
-        least = flops + last.flops;
+        least = work + last.work;
         best = again;
         (*best)[number] = to;
       }
@@ -101,7 +101,7 @@ free(const RankMemory &rank, int64_t bytes, std::map<size_t, Again> again) {
       return best;
     again[next->region] = next->to;
     bytes -= next->bytes;
-    flops += next->flops;
+    work += next->work;
   }
 }
 
@@ -121,11 +121,11 @@ std::optional<ChainPlan> planRanks(const std::vector<RankMemory> &ranks,
     if (how != Again::Nothing)
       plan.ranges.push_back({number, number + 1, how == Again::AllButDots});
   for (const RankMemory &rank : ranks) {
-    double flops = 0;
+    double work = 0;
     for (const auto &[number, region] : rank.regions)
       if (const auto taken = again.find(number); taken != again.end())
-        flops += flopsOf(region, taken->second);
-    plan.flops = std::max(plan.flops, flops);
+        work += workOf(region, taken->second);
+    plan.work = std::max(plan.work, work);
   }
   return plan;
 }

@@ -103,13 +103,13 @@ void RegionMeter::visitStep(Operation *op) {
     return;
   }
   ChainRegion &region = regions[mine.front()];
-  double flops = countFlops(op);
-  region.flops += flops;
+  double work = countFlops(op);
+  region.work += work;
   auto gemm = dyn_cast<GemmOp>(op);
   if (!region.dots)
     region.dots = PartialKeep();
   if (!gemm) {
-    region.dots->flops += flops;
+    region.dots->work += work;
     return;
   }
   region.dots->bytes += dotBytes(gemm, mine.front());
@@ -176,12 +176,12 @@ void RegionMeter::run() {
 static void finish(ChainRegion &region, int64_t calls) {
   region.inputBytes /= calls;
   region.valueBytes /= calls;
-  region.flops /= calls;
+  region.work /= calls;
   region.besideBytes -= std::min(region.besideBytes, region.valueBytes);
   if (!region.dots)
     return;
   region.dots->bytes /= calls;
-  region.dots->flops /= calls;
+  region.dots->work /= calls;
 }
 
 FailureOr<std::vector<std::vector<ChainRegion>>>
@@ -216,9 +216,20 @@ measureChains(ModuleOp schedule) {
 // Ranks of a pipeline
 //===----------------------------------------------------------------------===//
 
-/// What a segment of the forward pass computes of regions, and leaves of them
-/// for the way back.
-static void addKept(func::FuncOp segment, RankMemory &rank) {
+/// Whether a collective sends what matmuls alone read, such as a weight that is
+/// gathered: who keeps their results need not send it again.
+static bool isForMatmuls(StartOp start) {
+  for (Operation *wait : start->getUsers())
+    for (Value result : wait->getResults())
+      if (!llvm::all_of(result.getUsers(), llvm::IsaPred<GemmOp>))
+        return false;
+  return true;
+}
+
+/// What a segment of the forward pass computes and sends of regions, in
+/// seconds, and leaves of them for the way back.
+static void addKept(func::FuncOp segment, const cost::CostModel &model,
+                    RankMemory &rank) {
   int64_t slots = 1;
   for (unsigned i = 0; i < segment.getNumResults(); ++i)
     slots = std::max(slots, slotsOf(segment.getResultAttrDict(i)));
@@ -227,12 +238,13 @@ static void addKept(func::FuncOp segment, RankMemory &rank) {
     if (mine.empty())
       continue;
     KeptRegion &region = rank.regions[mine.front()];
-    const double flops = countFlops(&op);
-    region.flops += flops;
+    const double work = estimateSeconds(&op, model);
+    region.work += work;
+    auto start = dyn_cast<StartOp>(op);
     if (auto gemm = dyn_cast<GemmOp>(op))
       region.dotBytes += dotBytes(gemm, mine.front()) * slots;
-    else
-      region.dotFlops += flops;
+    else if (!start || !isForMatmuls(start))
+      region.dotWork += work;
   }
   for (auto [index, value] :
        llvm::enumerate(segment.front().getTerminator()->getOperands())) {
@@ -247,7 +259,8 @@ static void addKept(func::FuncOp segment, RankMemory &rank) {
   }
 }
 
-std::vector<RankMemory> measureRanks(ModuleOp schedule) {
+std::vector<RankMemory> measureRanks(ModuleOp schedule,
+                                     const cost::CostModel &model) {
   std::vector<RankMemory> ranks;
   for (func::FuncOp segment : findEntries(schedule)) {
     SegmentAttr is = getSegment(segment);
@@ -259,7 +272,7 @@ std::vector<RankMemory> measureRanks(ModuleOp schedule) {
         rank.bytes,
         segment->getAttrOfType<IntegerAttr>(arenaBytesAttrName).getInt());
     if (is.getAction().getValue().ltrim("0123456789") == "F")
-      addKept(segment, rank);
+      addKept(segment, model, rank);
   }
   return ranks;
 }

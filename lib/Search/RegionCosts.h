@@ -15,6 +15,7 @@
 #ifndef WEFT_LIB_SEARCH_REGIONCOSTS_H
 #define WEFT_LIB_SEARCH_REGIONCOSTS_H
 
+#include "weft/Cost/CostModel.h"
 #include "weft/Search/RankRecomputation.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,8 +27,10 @@ namespace weft {
 mlir::FailureOr<std::vector<std::vector<ChainRegion>>>
 measureChains(mlir::ModuleOp schedule);
 
-/// What each rank of a pipeline holds; empty without one.
-std::vector<RankMemory> measureRanks(mlir::ModuleOp schedule);
+/// What each rank of a pipeline holds, and the seconds that its regions take;
+/// empty without one.
+std::vector<RankMemory> measureRanks(mlir::ModuleOp schedule,
+                                     const cost::CostModel &model);
 
 } // namespace weft
 

@@ -508,6 +508,16 @@ def test_little_above_a_limit_costs_little():
         assert limited.step <= longer * free.step
 
 
+def test_what_is_recomputed_is_chosen_by_time_with_its_collectives():
+    """The first region gathers the table of tokens, and takes next to no FLOPs."""
+    lowered = weft.models.gpt(layers=8, hidden=256, heads=4, vocabulary=8192, sequence=256, pipeline=2, data=2, sharded="fsdp",
+                              micro_batch=1, global_batch=16).lower()
+    free = lowered.compile(None, cluster="dgx-h100")
+    limited = lowered.compile(None, cluster="dgx-h100", memory_limit=int(0.9 * free.memory().arena))
+    assert limited.cost().recomputed_flops > 0
+    assert not [each for each in limited.collectives() if "recomputation of" in each.cause and "'wte'" in each.cause]
+
+
 @pytest.mark.parametrize("rows", [
     ("0F0,0F1,0F2,0F3,1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3,0B0,0B1,0B2,0B3", "2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3"),
     ("0F0,0F1,0F2,0F3,2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3,0B0,0B1,0B2,0B3", "1F0,1F1,1F2,1F3,1B0,1B1,1B2,1B3"),

@@ -11,8 +11,8 @@
 // or some, or the region is recomputed from its input; a range of regions
 // may be, from the input of its first one.
 //
-// `planChain` chooses so that the FLOPs recomputed are least while the
-// memory stays under a limit. It is the dynamic program of Beaumont,
+// `planChain` chooses so that the work done again is least while the memory
+// stays under a limit. It is the dynamic program of Beaumont,
 // Eyraud-Dubois, Herrmann, Joly and Shilova, "Optimal checkpointing for
 // heterogeneous chains: how to train deep neural networks with limited memory"
 // (Inria report 9302, 2019), which generalises Griewank and Walther's revolve
@@ -29,7 +29,8 @@
 // room for 12: the first two regions are recomputed from the chain's input,
 // one inside the other ([0, 2) and in it [0, 1)), the others keep all.
 //
-// Plain C++: bytes and flops in, ranges out.
+// Plain C++: bytes and work in, ranges out. Work may be in any unit, such as
+// FLOPs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +46,9 @@ namespace weft {
 
 /// A way to keep some of the values of a region.
 struct PartialKeep {
-  /// Bytes kept, and flops that make the others again.
+  /// Bytes kept, and the work of making the others again.
   int64_t bytes = 0;
-  double flops = 0;
+  double work = 0;
 };
 
 struct ChainRegion {
@@ -57,7 +58,7 @@ struct ChainRegion {
   /// input.
   int64_t valueBytes = 0;
   /// Work of computing the region again.
-  double flops = 0;
+  double work = 0;
   /// Bytes alive beside the values of the chain while its derivative is
   /// computed.
   int64_t besideBytes = 0;
@@ -78,10 +79,10 @@ struct ChainPlan {
   /// order of the chain.
   std::vector<RecomputedRange> ranges;
   /// Work that is done again.
-  double flops = 0;
+  double work = 0;
 };
 
-/// The plan of least flops whose memory stays at or under `limit`. No value if
+/// The plan of least work whose memory stays at or under `limit`. No value if
 /// there is none. Memory is counted in at most `units` pieces of equal size,
 /// rounded up; 0 chooses their number by the length of the chain.
 std::optional<ChainPlan> planChain(const std::vector<ChainRegion> &regions,

@@ -11,7 +11,8 @@
 // with the most bytes for the work come first. Ranks wait for the one that
 // recomputes most.
 //
-// Plain C++: bytes and flops in, ranges out.
+// Plain C++: bytes and work in, ranges out. Work may be in any unit, such as
+// seconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ struct KeptRegion {
   /// As many where the results of its matmuls are kept instead.
   int64_t dotBytes = 0;
   /// Work of computing the region once more, and without its matmuls.
-  double flops = 0, dotFlops = 0;
+  double work = 0, dotWork = 0;
 };
 
 struct RankMemory {
@@ -41,8 +42,8 @@ struct RankMemory {
   std::map<size_t, KeptRegion> regions;
 };
 
-/// What to recompute so that every rank is at or under `limit`; its flops are
-/// those of the rank with the most. No value if that is not enough.
+/// What to recompute so that every rank is at or under `limit`; its work is
+/// that of the rank with the most. No value if that is not enough.
 std::optional<ChainPlan> planRanks(const std::vector<RankMemory> &ranks,
                                    int64_t limit);
 

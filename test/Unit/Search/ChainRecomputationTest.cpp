@@ -32,7 +32,7 @@ static std::vector<ChainRegion> uniform(size_t length, int64_t values) {
   ChainRegion region;
   region.inputBytes = 1;
   region.valueBytes = values;
-  region.flops = 10;
+  region.work = 10;
   return std::vector<ChainRegion>(length, region);
 }
 
@@ -54,10 +54,10 @@ TEST(ChainRecomputation, AsMuchAsNecessary) {
   EXPECT_THAT(rangesOf(uniform(4, 4), 16), ElementsAre(Range{2, 3}));
   EXPECT_THAT(rangesOf(uniform(4, 4), 12),
               ElementsAre(Range{1, 2}, Range{2, 3}));
-  EXPECT_EQ(planChain(uniform(4, 4), 12, 12)->flops, 20);
+  EXPECT_EQ(planChain(uniform(4, 4), 12, 12)->work, 20);
   EXPECT_THAT(rangesOf(uniform(4, 4), 6),
               ElementsAre(Range{0, 3}, Range{0, 2}, Range{0, 1}));
-  EXPECT_EQ(planChain(uniform(4, 4), 6, 6)->flops, 30 + 20 + 10);
+  EXPECT_EQ(planChain(uniform(4, 4), 6, 6)->work, 30 + 20 + 10);
 }
 
 TEST(ChainRecomputation, NoPlanFits) {
@@ -71,7 +71,7 @@ TEST(ChainRecomputation, ProductsAreKeptWhereTheyAreWorthTheirBytes) {
   std::vector<ChainRegion> regions = uniform(3, 4);
   for (ChainRegion &region : regions)
     region.dots = PartialKeep{2, 1};
-  // Without them 10 flops for 4 bytes, with them 1 for 2.
+  // Without them 10 work for 4 bytes, with them 1 for 2.
   EXPECT_THAT(rangesOf(regions, 13), ElementsAre(RecomputedRange{1, 2, true}));
 }
 
@@ -88,8 +88,8 @@ TEST(ChainRecomputation, LongChainsTakeCoarserUnits) {
   std::vector<ChainRegion> regions = uniform(200, 1 << 20);
   auto plan = planChain(regions, int64_t(40) << 20);
   ASSERT_TRUE(plan);
-  EXPECT_GT(plan->flops, 0);
-  EXPECT_LT(plan->flops, 2 * 200 * 10);
+  EXPECT_GT(plan->work, 0);
+  EXPECT_LT(plan->work, 2 * 200 * 10);
 }
 
 namespace {
@@ -106,11 +106,11 @@ public:
     for (ChainRegion &region : regions) {
       region.inputBytes = number(1, 3);
       region.valueBytes = number(2, 9);
-      region.flops = number(1, 20);
+      region.work = number(1, 20);
       region.besideBytes = number(0, 3);
       if (number(0, 1))
         region.dots = PartialKeep{number(1, int(region.valueBytes)),
-                                  double(number(0, int(region.flops)))};
+                                  double(number(0, int(region.work)))};
     }
     return regions;
   }
@@ -127,7 +127,7 @@ private:
 /// Work of one whole step that recomputes so much, forward only.
 static double total(const std::vector<ChainRegion> &regions, double again) {
   for (const ChainRegion &region : regions)
-    again += region.flops;
+    again += region.work;
   return again;
 }
 
@@ -149,9 +149,9 @@ static void compare(const std::vector<ChainRegion> &regions, Dropping inputs,
       ++distance.missed;
       continue;
     }
-    EXPECT_GE(plan->flops, *best) << "better than all schedules";
-    double ratio = total(regions, plan->flops) / total(regions, *best);
-    distance.equal += plan->flops == *best;
+    EXPECT_GE(plan->work, *best) << "better than all schedules";
+    double ratio = total(regions, plan->work) / total(regions, *best);
+    distance.equal += plan->work == *best;
     distance.worst = std::max(distance.worst, ratio);
     distance.sum += ratio;
   }

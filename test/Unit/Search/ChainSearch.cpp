@@ -77,8 +77,7 @@ void Search::run(const State &state, double cost, int region) {
     if (values == 1 && !regions[region].dots)
       continue;
     bool completes = state.values[region] == 1 && values == 2;
-    double work =
-        completes ? regions[region].dots->flops : regions[region].flops;
+    double work = completes ? regions[region].dots->work : regions[region].work;
     for (bool output : {false, true}) {
       State next = state;
       next.values[region] = values;
@@ -134,7 +133,7 @@ std::optional<double> Search::run() {
     if (state.left == 0) {
       // Each region has to run once.
       for (const ChainRegion &region : regions)
-        cost -= region.flops;
+        cost -= region.work;
       return cost;
     }
     if (cost <= costs.at(state))

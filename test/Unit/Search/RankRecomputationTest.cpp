@@ -38,7 +38,7 @@ TEST(RankRecomputation, EachRankAsMuchAsItHasTooMuch) {
   EXPECT_THAT(rangesOf(ranks, 100), IsEmpty());
   EXPECT_THAT(rangesOf(ranks, 60), ElementsAre("0"));
   EXPECT_THAT(rangesOf(ranks, 59), ElementsAre("0", "1", "2"));
-  EXPECT_EQ(planRanks(ranks, 59)->flops, 200);
+  EXPECT_EQ(planRanks(ranks, 59)->work, 200);
   EXPECT_THAT(rangesOf(ranks, 20), ElementsAre("0", "1", "2", "3"));
   EXPECT_THAT(rangesOf(ranks, 19), ElementsAre("none"));
 }
@@ -64,20 +64,20 @@ static double leastFlops(const RankMemory &rank, int64_t limit) {
     ways *= 3;
   for (size_t way = 0; way < ways; ++way) {
     int64_t bytes = rank.bytes;
-    double flops = 0;
+    double work = 0;
     size_t rest = way;
     for (const KeptRegion &region : regions) {
       if (rest % 3 == 1) {
         bytes -= region.bytes - region.dotBytes;
-        flops += region.dotFlops;
+        work += region.dotWork;
       } else if (rest % 3 == 2) {
         bytes -= region.bytes;
-        flops += region.flops;
+        work += region.work;
       }
       rest /= 3;
     }
     if (bytes <= limit)
-      least = std::min(least, flops);
+      least = std::min(least, work);
   }
   return least;
 }
@@ -93,8 +93,8 @@ TEST(RankRecomputation, NearTheLeastWorkOfRandomRanks) {
       KeptRegion &of = rank.regions[region];
       of.bytes = draw(30);
       of.dotBytes = draw(40);
-      of.flops = 1 + double(draw(50));
-      of.dotFlops = double(draw(int64_t(of.flops)));
+      of.work = 1 + double(draw(50));
+      of.dotWork = double(draw(int64_t(of.work)));
       rank.bytes += of.bytes;
     }
     const int64_t limit = draw(rank.bytes);
@@ -112,7 +112,7 @@ TEST(RankRecomputation, NearTheLeastWorkOfRandomRanks) {
       bytes -= region.bytes - (range.keepsDots ? region.dotBytes : 0);
     }
     EXPECT_LE(bytes, limit);
-    const double ratio = least > 0 ? plan->flops / least : 1;
+    const double ratio = least > 0 ? plan->work / least : 1;
     worst = std::max(worst, ratio);
     sum += ratio;
     ++found;
