@@ -7,6 +7,7 @@
 
 #include "PieceWriter.h"
 
+#include "weft/Schedule/ExplainSchedule.h"
 #include "weft/Schedule/OverlapOrder.h"
 #include "weft/Schedule/Passes.h"
 #include "weft/Schedule/ProgramStates.h"
@@ -113,7 +114,11 @@ static std::vector<Step> stepsOf(ArrayRef<Operation *> ops,
             definer != indices.end())
           step.operands.push_back(definer->second);
     });
-    const double seconds = estimateSeconds(op, model);
+    // The steps of a loop are in order by now.
+    auto loop = dyn_cast<RepeatOp>(op);
+    const double seconds = loop ? double(loop.getCount()) *
+                                      predictTimes(loop.getBlock(), model).whole
+                                : estimateSeconds(op, model);
     // What a cluster has no links for takes forever, in any order.
     step.picoseconds = std::llround(
         (std::isinf(seconds) ? 1 : std::min(seconds, mostSeconds)) *

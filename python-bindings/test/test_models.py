@@ -178,6 +178,7 @@ def test_causes_name_the_lines_of_the_model():
       "context must divide sequence, but 16 is no multiple of 5"]),
     ("gpt", {"data": 0, "micro_batch": 1.5}, ["data must be at least 1, got 0", "micro_batch must be at least 1, got 1.5"]),
     ("gpt", {"data": 3}, ["global_batch must be a multiple of data x micro_batch = 3, got 8"]),
+    ("gpt", {"sequence_parallel": "no"}, ["sequence_parallel must be True or False, got 'no'"]),
     ("gpt", {"sharded": "zero2"}, ["sharded must be one of none, zero1, fsdp, got 'zero2'"]),
     ("gpt", {"gather": "late"}, ["gather must be one of after-update, next-step, got 'late'"]),
     ("gpt", {"gather": "next-step", "sharded": "fsdp"}, ["gather=\"next-step\" is for sharded=\"zero1\", got 'fsdp'"]),

@@ -69,6 +69,8 @@ class Parallelism:
         for name, allowed in (("sharded", SHARDED), ("gather", GATHER), ("recomputation", RECOMPUTATION)):
             if getattr(self, name) not in allowed:
                 wrong.append(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        if not isinstance(self.sequence_parallel, bool):
+            wrong.append(f"sequence_parallel must be True or False, got {self.sequence_parallel!r}")
         try:
             checked_reduce_dtype("", self.reduce_dtype)
         except TypeError as error:
