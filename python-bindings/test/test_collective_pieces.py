@@ -120,6 +120,13 @@ def test_a_number_of_pieces_that_is_none(count):
         model("gpt", tensor=2).lower().compile(None, collective_pieces=count)
 
 
+@pytest.mark.parametrize("option", ["combine_collectives", "overlap_collectives", "keep_gathered", "recompute_in_kernels"])
+@pytest.mark.parametrize("value", ["no", None, 1])
+def test_an_option_that_is_no_bool(option, value):
+    with pytest.raises(TypeError, match=f"{option} must be True or False, got {value!r}"):
+        model("gpt", tensor=2).lower().compile(None, **{option: value})
+
+
 def test_convolutions_of_a_part_of_the_batch():
     """Partial sums of images are added up while others are convolved."""
     def loss(weights, x):

@@ -43,6 +43,7 @@ class Source:
         """The bytes of a plan."""
         from . import _compiler
 
+        _check_options(options)
         return self._checked(_compiler.compile(self.text, self.name, target=target, **options))
 
     def _checked(self, outcome: tuple):
@@ -54,6 +55,19 @@ class Source:
             if diagnostic.severity == "warning":
                 warnings.warn(str(diagnostic), CompilerWarning, stacklevel=5)
         return result
+
+
+_FLAGS = ("optimize_shardings", "combine_collectives", "overlap_collectives", "keep_gathered", "fuse_epilogues",
+          "batch_launches", "recompute_in_kernels")
+
+
+def _check_options(options: dict) -> None:
+    for name in _FLAGS:
+        if not isinstance(options.get(name, False), bool):
+            raise TypeError(f"{name} must be True or False, got {options[name]!r}")
+    pieces = options.get("collective_pieces", 0)
+    if isinstance(pieces, bool) or not isinstance(pieces, int) or pieces < 0:
+        raise ValueError(f"collective_pieces must be an integer of at least 0, got {pieces!r}")
 
 
 def _as_bytes(memory_limit: int | str) -> str:
@@ -83,7 +97,8 @@ class Lowered:
 
     def as_text(self, form: str | None = None, *, locations: bool = False) -> str:
         """The program as it was lowered, or in a form: "graph", "sharded", "spmd",
-        "schedule"; `locations` adds the source location of every op."""
+        "schedule"; `locations` adds the source location of every op. Options such as `reduce_dtype`
+        are no part of the program as lowered: tools that read it must be given them again."""
         if form is None:
             return self.source.text
         if form not in FORMS or form == "plan":
@@ -145,8 +160,6 @@ class Lowered:
                 "target must be a string, as \"cpu\", or None for a plan without machine code, got "
                 f"{target!r} of type {type(target).__name__}"
             )
-        if isinstance(collective_pieces, bool) or not isinstance(collective_pieces, int) or collective_pieces < 0:
-            raise ValueError(f"collective_pieces must be an integer of at least 0, got {collective_pieces!r}")
         options = {
             **self._options,
             "optimize_shardings": optimize_shardings,
