@@ -179,12 +179,34 @@ void Observer::stack(Entry &entry) {
                                 sharding.getUnreducedKind()));
 }
 
+/// What is padded in dimensions that no axis splits, without the padding.
+static Value withoutPadding(Value value, RankedTensorType type) {
+  const ShardingAttr sharding = getSharding(value);
+  SmallVector<int64_t> limits(typeOf(value).getShape());
+  for (auto [dim, limit] : llvm::enumerate(limits))
+    if (!sharding || sharding.getDims()[dim].getAxes().empty())
+      limit = std::min(limit, type.getDimSize(dim));
+  if (ArrayRef(limits) == typeOf(value).getShape())
+    return value;
+  OpBuilder builder = OpBuilder::atBlockTerminator(value.getParentBlock());
+  const SmallVector<int64_t> starts(limits.size(), 0),
+      strides(limits.size(), 1);
+  Value cut =
+      SliceOp::create(builder, value.getLoc(), value, starts, limits, strides);
+  setOrigin(cut.getDefiningOp(), getValueOrigin(value));
+  if (sharding)
+    setSharding(cut, sharding);
+  return cut;
+}
+
 void Observer::write() {
   MLIRContext *context = function.getContext();
   Operation *ret = function.getBody().front().getTerminator();
   for (Entry &entry : entries)
     if (entry.loop)
       stack(entry);
+  for (Entry &entry : entries)
+    entry.value = withoutPadding(entry.value, entry.type);
   SmallVector<Value> operands(ret->getOperands());
   SmallVector<NamedAttrList> attrs;
   for (unsigned index = 0; index < function.getNumResults(); ++index)

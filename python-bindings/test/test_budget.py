@@ -11,6 +11,7 @@ import weft
 import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
+from weft.budget import read_budget
 from weft.models import gpt
 
 GOOD = {"w1": P(None, "model"), "w2": P("model")}
@@ -105,6 +106,18 @@ def test_budgets_that_cannot_be_read():
         "bytes: 'many' is not bytes, such as 20 MiB; step: '3 weeks' is not a time, such as 300 us")
 
 
+def test_budgets_of_other_types():
+    with pytest.raises(ValueError) as caught:
+        weft.budget(bytes=-1, communication="2 all_reduce", acknowledged=[3, ""])
+    assert str(caught.value) == (
+        "budget: communication must be by mesh axis, such as {'model': '2 all_reduce'}, got '2 all_reduce'; acknowledged: 3 "
+        "is no text of a cause; acknowledged: '' is no text of a cause; bytes: -1 is not bytes, such as 20 MiB")
+
+
+def test_one_text_is_acknowledged_whole():
+    assert read_budget(reshard=1, acknowledged="gather").acknowledged == ("gather",)
+
+
 def test_axes_that_the_mesh_does_not_have():
     with pytest.raises(ValueError, match='budget: the mesh has no axis "tensor", its axes are data, model'):
         compiled(communication={"tensor": "1 all_reduce"})
@@ -156,9 +169,11 @@ def test_budgets_are_kept_where_the_file_is_written_again(locked, capsys):
 
 
 @pytest.mark.parametrize("line, message", [('bytes = "many"', "bytes: 'many' is not bytes"),
-                                           ("byte = 3", "a budget has no 'byte'")])
+                                           ("byte = 3", "a budget has no 'byte'"),
+                                           ('communication = "x"', "got 'x'; change it there"),
+                                           ("acknowledged = [3]", "acknowledged: 3 is no text of a cause; change it there")])
 def test_lock_files_with_budgets_that_cannot_be_read(locked, capsys, line, message):
-    text = (locked / "a.lock").read_text()
-    (locked / "a.lock").write_text(text.replace('bytes = "18 MiB"', line))
+    before = (locked / "a.lock").read_text().partition(".budget]\n")[0]
+    (locked / "a.lock").write_text(f"{before}.budget]\n{line}\n")
     assert main(["check", str(locked / "good.plan"), str(locked / "a.lock")]) == 2
     assert message in capsys.readouterr().err

@@ -12,6 +12,7 @@ import weft.numpy as wnp
 from weft import P
 from weft.__main__ import main
 from weft.lint import RULES, lint, lint_program
+from weft.models import gpt
 
 SIZES = {"sizes": (1024, 4096), "rows": 512}
 GOOD = {"w1": P("data", "model"), "w2": P("model", "data")}
@@ -33,6 +34,15 @@ def test_states_that_no_axis_splits():
     assert finding.edit == "P('data', None), of which a rank holds 8.00 MiB"
     assert not found(mlp({"w1": P("data", None), "w2": P("model")}, **SIZES))
     assert not found(mlp({"w1": P(), "w2": P("model")}, **SIZES), least_bytes=17 << 20)
+
+
+def test_the_axis_of_a_pipeline_splits_no_state():
+    settings = dict(layers=4, hidden=64, heads=4, vocabulary=128, sequence=32, micro_batch=1, global_batch=8, pipeline=2)
+    assert not found(gpt(**settings).lower().compile(None), least_bytes=1)
+    half = found(gpt(**settings, data=2).lower().compile(None), least_bytes=1)
+    finding = half["replicated-state", "state['params']['blocks'][*]['attn']['bk']"]
+    assert (finding.text, finding.edit) == ("4 x float32[64] takes 512 B on every rank: no axis splits it",
+                                            "P('data',), of which a rank holds 256 B")
 
 
 def test_arguments_that_no_axis_splits():

@@ -103,6 +103,21 @@ def test_of_a_compiled_function():
         weft.verify(compiled(), x[:4], w)
 
 
+def test_squares_of_what_one_device_rounds():
+    """Of a gradient whose sum is in float32 on the ranks and in bfloat16 on one device: both factors are off by as much
+    as they can be."""
+    compiled = weft.models.gpt(layers=2, hidden=64, heads=4, vocabulary=128, sequence=32, global_batch=8, data=2, tensor=2,
+                               micro_batch=4).lower().compile()
+    assert weft.verify(compiled, seed=0)
+
+
+@pytest.mark.parametrize("function", [lambda x: x @ x.T, lambda x: (x[:, None, :] * x[None, :, :]).sum(0)])
+def test_padding_that_is_gathered(function):
+    x = np.random.default_rng(0).standard_normal((7, 5)).astype(np.float32)
+    compiled = weft.jit(function, mesh=weft.Mesh((4,), ("a",)), in_shardings=P("a")).lower(x).compile()
+    assert weft.verify(compiled, x)
+
+
 def test_sums_of_many_cancelling_terms():
     """Rounding errors of the size of the result are within the bound, which is that of the terms."""
     x = np.random.default_rng(0).standard_normal((8, 4096)).astype(np.float32) * 1e3

@@ -143,6 +143,13 @@ def read_budget(*, communication: Mapping[str, str] | None = None, bytes: int | 
         except ValueError as error:
             problems.append(f"{what}: {error}")
 
+    if communication is not None and not isinstance(communication, Mapping):
+        problems.append(f"communication must be by mesh axis, such as {{'model': '2 all_reduce'}}, got {communication!r}")
+        communication = None
+    if isinstance(acknowledged, str) or not isinstance(acknowledged, Iterable):
+        acknowledged = [acknowledged]
+    acknowledged = tuple(acknowledged)
+    problems += [f"acknowledged: {each!r} is no text of a cause" for each in acknowledged if not isinstance(each, str) or not each]
     for axis, text in (communication or {}).items():
         for part in str(text).split(","):
             match = _CALLS.fullmatch(part.strip())
@@ -153,7 +160,7 @@ def read_budget(*, communication: Mapping[str, str] | None = None, bytes: int | 
             elif (most := read(f"communication over {axis}", part.strip(), parse_bytes)) is not None:
                 axis_bytes.append((axis, most))
     made = Budget(tuple(calls), tuple(axis_bytes), read("bytes", bytes, parse_bytes), read("peak", peak, parse_bytes),
-                  read("step", step, parse_seconds), read("reshard", reshard, parse_bytes), tuple(acknowledged))
+                  read("step", step, parse_seconds), read("reshard", reshard, parse_bytes), acknowledged)
     if problems:
         raise ValueError("budget: " + "; ".join(problems))
     return made

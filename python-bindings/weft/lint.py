@@ -78,7 +78,7 @@ def lint(plan: Plan, *, least_bytes: int = 16 << 20, most_padding: float = 0.05)
     for entry in plan.entries:
         records = Records.of(plan, entry)
         mesh = _mesh_of(entry)
-        findings += _replicated(entry, mesh, least_bytes)
+        findings += _replicated(entry, mesh, records.pipeline_axis, least_bytes)
         findings += _unused_axes(entry, mesh, records)
         findings += _contradictions(entry, plan)
         findings += _loop_collectives(entry, plan)
@@ -91,7 +91,10 @@ def _mesh_of(entry: EntryInfo) -> dict[str, int]:
     return dict(values[0].sharding.mesh.shape) if values else {}
 
 
-def _replicated(entry: EntryInfo, mesh: dict[str, int], least_bytes: int) -> Iterable[Finding]:
+def _replicated(entry: EntryInfo, mesh: dict[str, int], pipeline_axis: str, least_bytes: int) -> Iterable[Finding]:
+    # The axis of a pipeline splits no value: each of its ranks has those of its stages.
+    stages = mesh.get(pipeline_axis, 1)
+    mesh = {axis: size for axis, size in mesh.items() if axis != pipeline_axis}
     groups: dict[tuple[str, str, bool], list[ValueInfo]] = defaultdict(list)
     for value in entry.inputs:
         if value.sharding.is_fully_replicated:
@@ -99,13 +102,14 @@ def _replicated(entry: EntryInfo, mesh: dict[str, int], least_bytes: int) -> Ite
     for (name, type, is_state), values in groups.items():
         each = math.prod(values[0].shape) * values[0].dtype.itemsize
         split = _best_split(values[0].shape, mesh)
-        if each * len(values) < least_bytes or split is None:
+        held = each * -(-len(values) // stages)
+        if held < least_bytes or split is None:
             continue
         spec, parts = split
         number = f"{len(values)} x " if len(values) > 1 else ""
         yield Finding("replicated-state" if is_state else "replicated-value", entry.name, name,
-                      f"{number}{type} takes {size_text(each * len(values))} on every rank: no axis splits it",
-                      f"{spec}, of which a rank holds {size_text(each * len(values) // parts)}")
+                      f"{number}{type} takes {size_text(held)} on every rank: no axis splits it",
+                      f"{spec}, of which a rank holds {size_text(held // parts)}")
 
 
 def _best_split(shape: tuple[int, ...], mesh: dict[str, int]) -> tuple[PartitionSpec, int] | None:

@@ -111,6 +111,8 @@ class Lock:
         try:
             settings = [_of(data, key, str) for key in ("mesh", "target", "cluster", "machine")]
             return Lock(*settings, {entry: _read_entry(table) for entry, table in _of(data, "entry", dict).items()})
+        except LockError as error:
+            raise LockError(f"{name}: {error}; change it there") from None
         except (KeyError, TypeError, ValueError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else error
             raise LockError(f"{name} is not a whole lock file: {what}; write it anew with weft lock") from None
@@ -283,6 +285,9 @@ def _read_budget(table: Any) -> dict[str, Any]:
     budget = _of(table, "budget", dict) if "budget" in table else {}
     unknown = budget.keys() - inspect.signature(read_budget).parameters.keys()
     if unknown:
-        raise ValueError(f"a budget has no {', '.join(map(repr, sorted(unknown)))}")
-    read_budget(**budget)
+        raise LockError(f"a budget has no {', '.join(map(repr, sorted(unknown)))}")
+    try:
+        read_budget(**budget)
+    except ValueError as error:
+        raise LockError(str(error)) from None
     return budget

@@ -43,7 +43,7 @@ def parse_seconds(given: float | str) -> float:
 
 
 def _parse(given: float | str, units: dict[str, float], what: str) -> float:
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given < float("inf"):
         return float(given)
     match = _NUMBER.fullmatch(str(given).strip())
     if isinstance(given, bool) or match is None or match[2] not in units:

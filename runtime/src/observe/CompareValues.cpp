@@ -361,7 +361,9 @@ Numbers Comparer::boundsOf(const Held &each, const Numbers &expected) const {
       reference.plan().entry(entry.name)->output(valueName(value))->dtype;
   rounding = std::max(rounding, roundingOf(ofGraph));
   const double ofSums = std::min(rounding, roundingOf(DType::F32));
-  const double ofOperands = roundingOfOperands(each);
+  // In a product two factors are off by it: (1 + u)^2 - 1 <= 2 u (1 + u).
+  const double ofOperand = roundingOfOperands(each),
+               ofOperands = ofOperand * (1 + ofOperand);
   const double smallest =
       std::max(smallestOf(each.dtype()), smallestOf(ofGraph));
   const Numbers &magnitudes = madeOfMagnitudes.at(value.number());
