@@ -14,6 +14,7 @@
 #include "weft/Simulate/Prediction.h"
 #include "weft/Timeline/Counted.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -162,6 +163,12 @@ static LogicalResult reportNothingFits(ModuleOp module, MeshSearch &search,
                                        int64_t devices, int64_t limit,
                                        int64_t most) {
   const double least = search.leastStateBytes();
+  if (std::isinf(least))
+    return module.emitError()
+           << "no mesh of " << timeline::counted(devices, "device")
+           << " for the program: its batch and the other dimensions that can "
+              "be split do not come in as many parts; take a number of devices "
+              "that divides the batch, or fewer";
   auto error = module.emitError()
                << "no plan for " << timeline::counted(devices, "device")
                << " fits into " << printBytes(limit) << " a device";
@@ -172,7 +179,9 @@ static LogicalResult reportNothingFits(ModuleOp module, MeshSearch &search,
     if (search.fits(more))
       return error << "; the least number that does, of " << devices
                    << " times powers of two, is " << more;
-  return error << "; nor does any for as many as the cluster has";
+  if (2 * devices <= most)
+    error << "; nor was one found for up to " << most << " devices";
+  return error;
 }
 
 FailureOr<ChosenMesh> chooseMesh(ModuleOp module, CompileOptions &options,

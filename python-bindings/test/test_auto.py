@@ -355,6 +355,19 @@ def test_what_fits_nowhere_says_how_many_devices_do():
         weft.auto(function, *arguments, devices=1, donate_argnums=0, memory_limit="150 MiB")
 
 
+def test_numbers_of_devices_that_divide_nothing():
+    function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
+    with pytest.raises(ValueError, match="auto: no mesh of 7 devices for the program: its batch has 16 members, and no other "
+                                         "dimension is split that far; take a number of devices that divides the batch, or fewer"):
+        weft.auto(function, *arguments, devices=7, donate_argnums=0)
+
+
+def test_limits_that_no_number_of_devices_meets():
+    function, arguments = gpt(**SIZES, global_batch=16, micro_batch=16).unannotated()
+    with pytest.raises(ValueError, match="; by the same estimates none does for up to 16384 devices either"):
+        weft.auto(function, *arguments, devices=2, donate_argnums=0, memory_limit="1 KiB")
+
+
 def check_that_it_trains(plan, function, arguments):
     random = np.random.default_rng(0)
     state, batch = arguments

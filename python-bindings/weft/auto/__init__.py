@@ -172,8 +172,12 @@ def _short(reason: str) -> str:
 
 def _nothing_fits(search: Search | WholeSearch, devices: int, limit: int, estimates: list[Estimate]) -> str:
     least = min(estimates, key=lambda each: each.memory, default=None)
+    if least is None:
+        return (f"auto: no mesh of {count(devices, 'device')} for the program: its batch has "
+                f"{count(search.planner.structure.rows(), 'member')}, and no other dimension is split that far; take a number "
+                "of devices that divides the batch, or fewer")
     text = f"auto: no plan for {count(devices, 'device')} fits into {size_text(limit)} a device"
-    if least is not None and least.reason:
+    if least.reason:
         text += f"; the smallest, {least.choice}, {least.reason}"
     more = devices * 2
     while more <= search.planner.cluster_devices:
@@ -181,4 +185,6 @@ def _nothing_fits(search: Search | WholeSearch, devices: int, limit: int, estima
         if any(not search.estimate(choice).reason for choice in thrifty):
             return f"{text}; the least number that does, of {devices} times powers of two, is {more}"
         more *= 2
-    return f"{text}; nor does any for as many as the cluster has"
+    if devices * 2 <= search.planner.cluster_devices:
+        text += f"; by the same estimates none does for up to {search.planner.cluster_devices} devices either"
+    return text
