@@ -88,6 +88,8 @@ void Clock::start(StartOp op) {
   double &free = links[callOf(op, model).group.level];
   collective.begin = std::max(collective.issued, free);
   free = collective.end = collective.begin + estimateSeconds(op, model);
+  if (collective.begin < now) // What it sends was there before the loop's end.
+    collective.beside.push_back(findLoopBefore(op));
 }
 
 void Clock::wait(WaitOp op) {
