@@ -41,7 +41,7 @@ def test_the_axis_of_a_pipeline_splits_no_state():
     assert not found(gpt(**settings).lower().compile(None), least_bytes=1)
     half = found(gpt(**settings, data=2).lower().compile(None), least_bytes=1)
     finding = half["replicated-state", "state['params']['blocks'][*]['attn']['bk']"]
-    assert (finding.text, finding.edit) == ("4 x float32[64] takes 512 B on every rank: no axis splits it",
+    assert (finding.text, finding.edit) == ("2 x float32[64] takes 512 B on every rank: no axis splits it",
                                             "P('data',), of which a rank holds 256 B")
 
 

@@ -102,11 +102,12 @@ def _replicated(entry: EntryInfo, mesh: dict[str, int], pipeline_axis: str, leas
     for (name, type, is_state), values in groups.items():
         each = math.prod(values[0].shape) * values[0].dtype.itemsize
         split = _best_split(values[0].shape, mesh)
-        held = each * -(-len(values) // stages)
+        of_rank = -(-len(values) // stages)
+        held = each * of_rank
         if held < least_bytes or split is None:
             continue
         spec, parts = split
-        number = f"{len(values)} x " if len(values) > 1 else ""
+        number = f"{of_rank} x " if of_rank > 1 else ""
         yield Finding("replicated-state" if is_state else "replicated-value", entry.name, name,
                       f"{number}{type} takes {size_text(held)} on every rank: no axis splits it",
                       f"{spec}, of which a rank holds {size_text(held // parts)}")
